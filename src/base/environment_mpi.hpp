@@ -39,8 +39,8 @@ class environment final : public communicator_resource {
     const std::string& machine() const noexcept { return values_[3]; }
     /// @brief CROSSDOCK_EXECUTOR: what the executor "auto" stands for.
     const std::string& executor() const noexcept { return values_[4]; }
-    /// @brief CROSSDOCK_EXCHANGE: what the algorithm "auto" of sparse exchanges stands for.
-    const std::string& exchange() const noexcept { return values_[5]; }
+    /// @brief CROSSDOCK_ALGORITHM: what the algorithm "auto" of sparse exchanges stands for.
+    const std::string& algorithm() const noexcept { return values_[5]; }
     /// @brief CROSSDOCK_CHECK: whether contracts are checked whose check communicates.
     bool checks() const noexcept { return is_set(values_[6].c_str()); }
 

@@ -77,7 +77,7 @@ shared_outboxes& exchange_memory::make_outboxes(const communicator& comm) {
 exchange_state::exchange_state(const communicator& comm)
     : checks_(comm.resource<environment>().checks()) {
     nodes_of(comm);  // blocks here once
-    with_reserve([&] { environment_choice_ = comm.resource<environment>().exchange(); });
+    with_reserve([&] { environment_choice_ = comm.resource<environment>().algorithm(); });
     tags_ = comm.reserve_tags(2 * exchange_tags::count);
 }
 

@@ -135,7 +135,7 @@ class BadInput(unittest.TestCase):
                 (("--values", "pattern"), "--values requires --exchange"),
                 (("--algorithms", "nbx"), "--algorithms requires --exchange"),
                 (("--exchange", "--routes", "direct"), "--exchange excludes --routes"),
-                (("--exchange", "--no-dedup"), "--exchange excludes --no-dedup"),
+                (("--exchange", "--no-deduplicate"), "--exchange excludes --no-deduplicate"),
                 (("--exchange", "--no-verify"), "--exchange excludes --no-verify"),
                 (("--exchange", "--values", "sizes"), "--values: sizes not in {pattern,indices}")]:
             done = crossdock("analyze", MATRIX, "--ranks", 3, "--topology", "1,2", *more)

@@ -54,7 +54,7 @@ class Analyze(unittest.TestCase):
         self.assertEqual(report["total"]["messages"]["mean"], 140 / 16)
 
     def test_NoDedupLeavesOutDeduplicatedPlans(self):
-        found = analyze(DATA / "D_10.mtx.gz", 16, "4x4", "--routes", "all", "--no-dedup")
+        found = analyze(DATA / "D_10.mtx.gz", 16, "4x4", "--routes", "all", "--no-deduplicate")
 
         self.assertFalse(any(report["dedup"] for report in found["routes"]))
         self.assertIn("grid:3", [report["route"] for report in found["routes"]])
@@ -70,16 +70,16 @@ class Analyze(unittest.TestCase):
         self.assertEqual(totals["three_step+dedup"]["inter_region"]["messages"]["total"], 2)
 
     def test_RandomPatternHasAsManyPartnersAsAskedFor(self):
-        found = analyze("random:3", 8, "2x4", "--routes", "direct", "--no-dedup")
+        found = analyze("random:3", 8, "2x4", "--routes", "direct", "--no-deduplicate")
 
         total = found["routes"][0]["total"]
         self.assertEqual((total["messages"]["total"], total["items"]["total"]), (8 * 3, 8 * 3))
         self.assertEqual(found["routes"], analyze("random:3", 8, "2x4", "--routes", "direct",
-                                                  "--no-dedup")["routes"])
+                                                  "--no-deduplicate")["routes"])
 
     def test_NamedGridsAreCountedIfAskedFor(self):
-        every = analyze("dense:3", 16, "2x8", "--routes", "all", "--no-dedup")
-        named = analyze("dense:3", 16, "2x8", "--routes", "equal:3,increase,hourglass", "--no-dedup")
+        every = analyze("dense:3", 16, "2x8", "--routes", "all", "--no-deduplicate")
+        named = analyze("dense:3", 16, "2x8", "--routes", "equal:3,increase,hourglass", "--no-deduplicate")
 
         self.assertNotIn("increase", [report["route"] for report in every["routes"]])
         sent = {report["route"]: report["total"]["messages"]["total"] for report in named["routes"]}

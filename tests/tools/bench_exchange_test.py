@@ -74,7 +74,7 @@ class BenchExchange(unittest.TestCase):
                              [*references, (56 * value_bytes, 32 * value_bytes)])
 
     def test_AutoSaysWhatItIsWhateverTheEnvironmentSays(self):
-        with mock.patch.dict(os.environ, {"CROSSDOCK_EXCHANGE": "personalized"}):
+        with mock.patch.dict(os.environ, {"CROSSDOCK_ALGORITHM": "personalized"}):
             found = bench("dense:1", 6, "--topology", "2x3", "--algorithms",
                           "auto,routed:direct,pex")
 

@@ -67,7 +67,7 @@ class Draw(InFolder):
         self.assertEqual(sum(name.startswith("region-0-stage0-") for name in ids), 2)
 
     def test_WithoutDedupItemsTravelOncePerDestination(self):
-        data = self.handed(MATRIX, *EIGHT_RANKS, "--no-dedup", "--route", "two_step")
+        data = self.handed(MATRIX, *EIGHT_RANKS, "--no-deduplicate", "--route", "two_step")
 
         self.assertEqual((data["route"], data["dedup"]), ("two_step", False))
         self.assertEqual([stage["items"] for stage in data["stages"]], [3821, 1622])

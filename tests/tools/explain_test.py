@@ -33,7 +33,7 @@ class Explain(unittest.TestCase):
                          {"direct", "two_step", "three_step", "grid:2", "grid:3", "hypercube"})
 
     def test_DocumentSaysWhatItIsFor(self):
-        found = explain(MATRIX, "--ranks", 8, "--topology", "2x4", "--nodes", "4x2", "--no-dedup",
+        found = explain(MATRIX, "--ranks", 8, "--topology", "2x4", "--nodes", "4x2", "--no-deduplicate",
                         "--item-bytes", 16, "--executor", "persistent")
 
         del found["candidates"], found["route"]

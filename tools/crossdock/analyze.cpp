@@ -136,7 +136,8 @@ void add_analyze(CLI::App& app, action& chosen) {
     verb->add_option("--routes", options->routes, routes_help())
         ->delimiter(',')
         ->excludes(exchange);
-    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans")
+    verb->add_flag("--no-deduplicate", options->without_dedup_only,
+                   "Leave out the deduplicated plans")
         ->excludes(exchange)
         ->excludes(array);
     verb->add_flag("--no-verify", options->skip_verify, "Do not prove the plans right first")

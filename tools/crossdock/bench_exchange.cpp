@@ -78,7 +78,7 @@ void print_table(const exchange_bench_options& options, const topology& regions,
 }
 
 int run(const exchange_bench_options& options) {
-    unsetenv("CROSSDOCK_EXCHANGE");  // "auto" is to be the library's own choice
+    unsetenv("CROSSDOCK_ALGORITHM");  // "auto" is to be the library's own choice
     const bool has_one_size = options.values == "pattern";
     auto contest = options.contest;
     contest.values = has_one_size ? message_values::pattern : message_values::indices;

@@ -87,7 +87,7 @@ void add_stream(CLI::App& verb, stream_bench_options& options) {
                     "Microseconds that an item waits in a buffer at most; 0: no limit")
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
-    add_switch(verb, "--idle-flush", stream.flush_on_idle,
+    add_switch(verb, "--flush-on-idle", stream.flush_on_idle,
                "progress that finds nothing to do sends what there is");
     add_switch(verb, "--shared-memory", stream.shared_memory,
                "Processes of a node hand buffers over without MPI");

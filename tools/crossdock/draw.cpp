@@ -61,7 +61,8 @@ void add_draw(CLI::App& app, action& chosen) {
     add_division(*verb, options->input);
     verb->add_option("--route", options->route, "Route, as `crossdock info` lists them")
         ->capture_default_str();
-    verb->add_flag("--no-dedup", options->without_dedup, "An item travels once per destination");
+    verb->add_flag("--no-deduplicate", options->without_dedup,
+                   "An item travels once per destination");
     verb->add_option("-o,--output", options->output, "The picture: a file .svg, .pdf or .png")
         ->capture_default_str()
         ->check(refuse_unknown_suffix);

@@ -165,7 +165,7 @@ void add_explain(CLI::App& app, action& chosen) {
         ->required();
     add_division(*verb, options->input);
     add_machine(*verb, options->where);
-    verb->add_flag("--no-dedup", options->without_dedup,
+    verb->add_flag("--no-deduplicate", options->without_dedup,
                    "An item travels once for each of its destinations");
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))

@@ -56,7 +56,7 @@ class Export(unittest.TestCase):
     def test_GoalHasTheMessagesThatAnalyzeCounts(self):
         for dedup in (True, False):
             done = export(MATRIX, 16, "4x4", "--route", "three_step", "--format", "goal",
-                          *([] if dedup else ["--no-dedup"]))
+                          *([] if dedup else ["--no-deduplicate"]))
             counted = crossdock_json("analyze", MATRIX, "--ranks", 16, "--topology", "4x4", "--routes",
                                      "three_step")["routes"][1 if dedup else 0]["total"]
 

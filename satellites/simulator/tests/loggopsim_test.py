@@ -37,7 +37,7 @@ def flat_machine(record):
 def arguments(record, machine):
     file = record["file"] if ":" in record["file"] else DATA / record["file"]
     return [file, "--ranks", record["ranks"], "--topology", record["topology"], "--machine", machine, "--item-bytes",
-            record["item_bytes"], *([] if record["dedup"] else ["--no-dedup"])]
+            record["item_bytes"], *([] if record["dedup"] else ["--no-deduplicate"])]
 
 
 def picoseconds(record, machine, *charging):

@@ -57,7 +57,7 @@ class Simulate(unittest.TestCase):
 
     def test_OneMessageTakesWhatTheMachineSays(self):
         """Overheads of 0.3 us, latency 1 us, 7 bytes of 0.16 ns, 8 bytes copied on either side."""
-        found = simulate("dense:1", 2, "2x1", "--routes", "direct", "--no-dedup")
+        found = simulate("dense:1", 2, "2x1", "--routes", "direct", "--no-deduplicate")
 
         copy_us = 0.0008 + 0.001
         sender_done_us = copy_us + 0.3
@@ -72,7 +72,7 @@ class Simulate(unittest.TestCase):
             self.assertAlmostEqual(sum(result["share_of_time"].values()), 1)
 
     def test_SpeedUpIsOverDirectByMessagesThatIsNotDeduplicated(self):
-        direct = slowest(simulate(MATRIX, 16, "4x4", "--routes", "direct", "--no-dedup", "--executor",
+        direct = slowest(simulate(MATRIX, 16, "4x4", "--routes", "direct", "--no-deduplicate", "--executor",
                                   "persistent"))["direct"]
 
         for executor in ("persistent", "shared_memory"):
@@ -83,8 +83,8 @@ class Simulate(unittest.TestCase):
                                        direct / result["slowest_seconds"])
 
     def test_ALateRankDelaysWhatWaitsForIt(self):
-        found = simulate("dense:1", 2, "2x1", "--routes", "direct", "--no-dedup", "--late", "1:0.5")
-        early = simulate("dense:1", 2, "2x1", "--routes", "direct", "--no-dedup")
+        found = simulate("dense:1", 2, "2x1", "--routes", "direct", "--no-deduplicate", "--late", "1:0.5")
+        early = simulate("dense:1", 2, "2x1", "--routes", "direct", "--no-deduplicate")
 
         self.assertAlmostEqual(slowest(found)["direct"], slowest(early)["direct"] + 0.5, places=12)
 
@@ -172,7 +172,7 @@ class StrictLogGP(unittest.TestCase):
     def test_GapsKeepRanksBusy(self):
         """Overheads of 0.3 us, latency 1 us, 7 bytes of 0.16 ns, copies of 1.8 ns. Rank 2 gets what the others send
         last, at the same moment."""
-        found = simulate("dense:1", 3, "3x1", "--routes", "direct", "--no-dedup", "--loggp", "--gap", 0.5e-6)
+        found = simulate("dense:1", 3, "3x1", "--routes", "direct", "--no-deduplicate", "--loggp", "--gap", 0.5e-6)
 
         copy_us = 0.0018
         bytes_us = 7 * 0.00016
@@ -183,7 +183,7 @@ class StrictLogGP(unittest.TestCase):
 
     def test_NothingIsHandedOver(self):
         """Inside regions: overheads of 0.1 us, latency 0.2 us, 7 bytes of 0.2 ns."""
-        found = simulate("dense:1", 2, "1x2", "--routes", "direct", "--no-dedup", "--loggp")
+        found = simulate("dense:1", 2, "1x2", "--routes", "direct", "--no-deduplicate", "--loggp")
 
         self.assertAlmostEqual(slowest(found)["direct"] * 1e6, 0.0018 + 0.1 + 0.2 + 0.1 + 0.0014 + 0.0018, places=9)
 

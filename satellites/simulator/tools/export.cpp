@@ -71,7 +71,7 @@ void add_export(CLI::App& app, action& chosen) {
     add_division(*verb, options->input);
     verb->add_option("--route", options->route, "A route's name, as --routes of `analyze` takes it")
         ->required();
-    verb->add_flag("--no-dedup", options->without_dedup, "The plans without deduplication");
+    verb->add_flag("--no-deduplicate", options->without_dedup, "The plans without deduplication");
     verb->add_option(
             "--format", options->format,
             "goal: operations that require each other, as txt2bin of LogGOPSim reads them; "

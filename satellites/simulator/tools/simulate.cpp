@@ -227,7 +227,8 @@ void add_simulate(CLI::App& app, action& chosen) {
     verb->add_option("--routes", options->routes, routes_help())
         ->delimiter(',')
         ->excludes(exchange);
-    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans")
+    verb->add_flag("--no-deduplicate", options->without_dedup_only,
+                   "Leave out the deduplicated plans")
         ->excludes(exchange);
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))

@@ -110,17 +110,17 @@ TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
     }
 }
 
-// `CROSSDOCK_EXCHANGE` on rank 0 only, as it is read there.
+// `CROSSDOCK_ALGORITHM` on rank 0 only, as it is read there.
 class ExchangeEnvironment : public testing::Test {
   protected:
-    void SetUp() override { unsetenv("CROSSDOCK_EXCHANGE"); }
+    void SetUp() override { unsetenv("CROSSDOCK_ALGORITHM"); }
     void TearDown() override {
-        unsetenv("CROSSDOCK_EXCHANGE");
+        unsetenv("CROSSDOCK_ALGORITHM");
         unsetenv("CROSSDOCK_CHECK");
     }
 
     static void choose(const char* name) {
-        if (world_rank() == 0) setenv("CROSSDOCK_EXCHANGE", name, 1);
+        if (world_rank() == 0) setenv("CROSSDOCK_ALGORITHM", name, 1);
     }
 
     // What each rank sends if it has a value for each of the next two.

@@ -87,7 +87,7 @@ std::vector<std::string> all_algorithms() {
 class CountExchange : public testing::Test {
   protected:
     // "auto" is to be the library's own choice.
-    void SetUp() override { unsetenv("CROSSDOCK_EXCHANGE"); }
+    void SetUp() override { unsetenv("CROSSDOCK_ALGORITHM"); }
     void TearDown() override { comm.close(); }
 
     exchange_traffic send(const context& where, const named_messages& all,

@@ -26,7 +26,7 @@ class AutomaticRoute : public testing::Test {
     void TearDown() override {
         unsetenv("CROSSDOCK_ROUTE");
         unsetenv("CROSSDOCK_MACHINE");
-        unsetenv("CROSSDOCK_EXCHANGE");
+        unsetenv("CROSSDOCK_ALGORITHM");
         comm.close();
     }
 
@@ -141,7 +141,7 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
 }
 
 TEST_F(AutomaticRoute, AsksTheFirstRankOfAllForTheNodesToo) {
-    for (const char* const name : {"CROSSDOCK_MACHINE", "CROSSDOCK_EXCHANGE"}) {
+    for (const char* const name : {"CROSSDOCK_MACHINE", "CROSSDOCK_ALGORITHM"}) {
         if (rank() != 0) setenv(name, "no such thing", 1);
     }
     std::vector<region_t> pairs;

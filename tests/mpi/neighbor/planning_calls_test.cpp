@@ -241,12 +241,12 @@ TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
 }
 
 TEST_F(Planning, MakesNoOutboxesForItsExchanges) {
-    if (comm.rank() == 0) setenv("CROSSDOCK_EXCHANGE", "shared_memory", 1);
+    if (comm.rank() == 0) setenv("CROSSDOCK_ALGORITHM", "shared_memory", 1);
 
     plan_every_route({comm, regions}, {.executor = "persistent"});
 
     EXPECT_EQ(num_windows, 0);
-    unsetenv("CROSSDOCK_EXCHANGE");
+    unsetenv("CROSSDOCK_ALGORITHM");
 }
 
 TEST_F(Planning, SharesMemoryWhereNobodyChooses) {

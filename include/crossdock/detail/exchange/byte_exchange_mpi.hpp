@@ -29,7 +29,7 @@ enum class message_order {
 /// @brief How to exchange. Equal on all ranks but for `order` and `sent`.
 struct exchange_options {
     /// A name of `parse_exchange_algorithm`; or "auto": what the environment variable
-    /// `CROSSDOCK_EXCHANGE` of rank 0 says when the communicator is first used, and else
+    /// `CROSSDOCK_ALGORITHM` of rank 0 says when the communicator is first used, and else
     /// `choose_exchange_algorithm` on the context's machine; `shared_memory` in its place where
     /// that suits, once there have been 16 such exchanges.
     std::string algorithm = "auto";
