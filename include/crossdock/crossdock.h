@@ -831,6 +831,13 @@ crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shar
                                                   int64_t values_per_id, MPI_Datatype datatype,
                                                   MPI_Op operation, int transposed);
 
+/// @brief `start_fields` and `wait`.
+crossdock_status crossdock_gather_scatter_combine_fields(crossdock_gather_scatter* shared,
+                                                         int64_t num_fields, void* const* fields,
+                                                         int64_t values_per_id,
+                                                         MPI_Datatype datatype, MPI_Op operation,
+                                                         int transposed);
+
 /// @brief How many ids this rank has given.
 crossdock_status crossdock_gather_scatter_num_ids(const crossdock_gather_scatter* shared,
                                                   int64_t* num_ids);

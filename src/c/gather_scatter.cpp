@@ -172,8 +172,17 @@ crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared)
 crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
                                                   int64_t values_per_id, MPI_Datatype datatype,
                                                   MPI_Op operation, int transposed) {
-    const auto status = crossdock_gather_scatter_start(shared, values, values_per_id, datatype,
-                                                       operation, transposed);
+    return crossdock_gather_scatter_combine_fields(shared, 1, &values, values_per_id, datatype,
+                                                   operation, transposed);
+}
+
+crossdock_status crossdock_gather_scatter_combine_fields(crossdock_gather_scatter* shared,
+                                                         int64_t num_fields, void* const* fields,
+                                                         int64_t values_per_id,
+                                                         MPI_Datatype datatype, MPI_Op operation,
+                                                         int transposed) {
+    const auto status = crossdock_gather_scatter_start_fields(
+        shared, num_fields, fields, values_per_id, datatype, operation, transposed);
     return status == CROSSDOCK_SUCCESS ? crossdock_gather_scatter_wait(shared) : status;
 }
 

@@ -103,9 +103,8 @@ TEST_F(GatherScatterInC, SeveralValuesAndFieldsTravelTogether) {
         other_expected.insert(other_expected.end(), {-sums<double>()[i], 3 * sums<double>()[i]});
     }
     const std::array<void*, 2> fields{pairs.data(), other_pairs.data()};
-    EXPECT_SUCCESS(
-        crossdock_gather_scatter_start_fields(shared, 2, fields.data(), 2, MPI_DOUBLE, MPI_SUM, 0));
-    EXPECT_SUCCESS(crossdock_gather_scatter_wait(shared));
+    EXPECT_SUCCESS(crossdock_gather_scatter_combine_fields(shared, 2, fields.data(), 2, MPI_DOUBLE,
+                                                           MPI_SUM, 0));
     EXPECT_EQ(pairs, expected);
     EXPECT_EQ(other_pairs, other_expected);
 }
