@@ -103,7 +103,7 @@ class boruvka_program final : public rank_program {
     count_t vertex(std::size_t v) const { return first_ + static_cast<count_t>(v); }
 
     request_batch find_lightest() const {
-        request_batch batch{request_kind::minimum, {}, {}};
+        request_batch batch{request_traits::minimum, {}, {}};
         batch.indices.reserve(2 * work_.edges.size());
         batch.values.reserve(2 * work_.edges.size());
         for (const edge& one : work_.edges) {
@@ -125,7 +125,7 @@ class boruvka_program final : public rank_program {
     }
 
     request_batch ask_parents(std::span<const value_t> entries, bool may_end) const {
-        request_batch batch{request_kind::read, {}, {}, may_end};
+        request_batch batch{request_traits::read, {}, {}, may_end};
         batch.indices.reserve(unfinished_.size());
         for (const std::size_t v : unfinished_)
             batch.indices.push_back(static_cast<count_t>(entries[v]));

@@ -16,7 +16,7 @@ class recorder {
         program_->fill(candidate.entries());
         std::vector<value_t> replies;
         for (auto batch = next(candidate, replies); batch; batch = next(candidate, replies)) {
-            replies.resize(batch->kind == request_kind::read ? batch->indices.size() : 0);
+            replies.resize(batch->kind == request_traits::read ? batch->indices.size() : 0);
             candidate.run(*batch, replies);
             add(statistics_, candidate.statistics());
             batches_.push_back(std::move(*batch));
@@ -138,7 +138,7 @@ class running_contest {
     batch_seconds replay(std::size_t c) {
         batch_seconds seconds;
         for (const auto& batch : batches_) {
-            replies_.resize(batch.kind == request_kind::read ? batch.indices.size() : 0);
+            replies_.resize(batch.kind == request_traits::read ? batch.indices.size() : 0);
             contenders_[c]->run(batch, replies_);
             seconds += contenders_[c]->statistics().seconds;
         }

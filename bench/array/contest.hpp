@@ -41,7 +41,7 @@ struct standing {
 
 /// @brief A batch, over all ranks.
 struct batch_size {
-    request_kind kind;
+    request_traits kind;
     count_t requests;
 };
 

@@ -13,9 +13,9 @@ class library_array final : public contender {
 
     void run(const request_batch& batch, std::span<value_t> replies) override {
         switch (batch.kind) {
-            case request_kind::read: return array_.read(batch.indices, replies);
-            case request_kind::sum: return array_.update(batch.indices, batch.values, sum());
-            case request_kind::minimum:
+            case request_traits::read: return array_.read(batch.indices, replies);
+            case request_traits::sum: return array_.update(batch.indices, batch.values, sum());
+            case request_traits::minimum:
                 return array_.update(batch.indices, batch.values, minimum());
         }
     }

@@ -60,9 +60,9 @@ class lockstep {
         for (std::size_t k = 0; k < batch.indices.size(); ++k) {
             value_t& entry = entries_[static_cast<std::size_t>(batch.indices[k])];
             switch (batch.kind) {
-                case request_kind::read: replies.push_back(entry); break;
-                case request_kind::sum: entry = sum()(entry, batch.values[k]); break;
-                case request_kind::minimum: entry = minimum()(entry, batch.values[k]); break;
+                case request_traits::read: replies.push_back(entry); break;
+                case request_traits::sum: entry = sum()(entry, batch.values[k]); break;
+                case request_traits::minimum: entry = minimum()(entry, batch.values[k]); break;
             }
         }
     }

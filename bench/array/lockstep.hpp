@@ -10,7 +10,7 @@ namespace crossdock::bench::array {
 
 /// @brief The requests of all ranks in one batch.
 struct lockstep_batch {
-    request_kind kind = request_kind::read;
+    request_traits kind = request_traits::read;
     std::vector<std::vector<count_t>> indices;  ///< entry p of rank p
 };
 

@@ -15,10 +15,10 @@ class neighborhood_program final : public rank_program {
     std::optional<request_batch> next(std::span<value_t>,
                                       std::span<const value_t> replies) override {
         switch (num_batches_++) {
-            case 0: return request_batch{request_kind::read, ends_of(work_.edges), {}};
+            case 0: return request_batch{request_traits::read, ends_of(work_.edges), {}};
             case 1:
                 return request_batch{
-                    request_kind::sum, ends_of(work_.edges), {replies.begin(), replies.end()}};
+                    request_traits::sum, ends_of(work_.edges), {replies.begin(), replies.end()}};
             default: return std::nullopt;
         }
     }

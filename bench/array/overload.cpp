@@ -19,7 +19,7 @@ class overload_program final : public rank_program {
     std::optional<request_batch> next(std::span<value_t>,
                                       std::span<const value_t> replies) override {
         if (!std::exchange(has_asked_, true))
-            return request_batch{request_kind::read, ends_of(work_.edges), {}};
+            return request_batch{request_traits::read, ends_of(work_.edges), {}};
         replies_.assign(replies.begin(), replies.end());
         return std::nullopt;
     }

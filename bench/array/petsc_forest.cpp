@@ -18,9 +18,9 @@ class forest_of_each_batch final : public contender {
         const auto [ranks, offsets] = locate(owners_, batch.indices);
         petsc_sf forest(comm_, owners_.size(comm_.rank()), ranks, offsets);
         switch (batch.kind) {
-            case request_kind::read: forest.read(entries_, replies); break;
-            case request_kind::sum: forest.update(batch.values, entries_, MPI_SUM); break;
-            case request_kind::minimum: forest.update(batch.values, entries_, MPI_MIN); break;
+            case request_traits::read: forest.read(entries_, replies); break;
+            case request_traits::sum: forest.update(batch.values, entries_, MPI_SUM); break;
+            case request_traits::minimum: forest.update(batch.values, entries_, MPI_MIN); break;
         }
         forest.close();
     }

@@ -14,17 +14,17 @@ namespace crossdock::bench::array {
 using value_t = double;
 
 /// @brief What the requests of a batch do.
-enum class request_kind {
+enum class request_traits {
     read,
     sum,      ///< update
     minimum,  ///< update
 };
 
-const char* to_string(request_kind kind);
+const char* to_string(request_traits kind);
 
 /// @brief One rank's requests.
 struct request_batch {
-    request_kind kind = request_kind::read;
+    request_traits kind = request_traits::read;
     std::vector<count_t> indices;
     std::vector<value_t> values;  ///< of updates
     bool may_end = false;         ///< if no rank has requests, the program is over instead

@@ -6,11 +6,11 @@
 
 namespace crossdock::bench::array {
 
-const char* to_string(request_kind kind) {
+const char* to_string(request_traits kind) {
     switch (kind) {
-        case request_kind::read: return "read";
-        case request_kind::sum: return "sum";
-        case request_kind::minimum: return "minimum";
+        case request_traits::read: return "read";
+        case request_traits::sum: return "sum";
+        case request_traits::minimum: return "minimum";
     }
     return "";
 }

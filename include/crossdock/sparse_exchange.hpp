@@ -214,12 +214,12 @@ inline constexpr bool is_exchangeable =
     !std::is_same_v<T, bool>;
 
 // Bytes in place of values. Faults are left to the exchange, which tells all ranks.
-byte_outbox constant_outbox(std::span<const rank_t> destinations, count_t count,
+bytes_to_send constant_bytes_to_send(std::span<const rank_t> destinations, count_t count,
                             std::span<const std::byte> values, std::size_t item_bytes);
-byte_outbox variable_outbox(std::span<const rank_t> destinations, std::span<const count_t> counts,
+bytes_to_send variable_bytes_to_send(std::span<const rank_t> destinations, std::span<const count_t> counts,
                             std::span<const count_t> displacements,
                             std::span<const std::byte> values, std::size_t item_bytes);
-byte_outbox listed_outbox(const integer_range& destinations, const integer_range& counts,
+bytes_to_send listed_bytes_to_send(const integer_range& destinations, const integer_range& counts,
                           std::span<const std::byte> values, std::size_t item_bytes);
 
 // Sources, counts and displacements of what came.
@@ -240,9 +240,9 @@ template <class T>
 received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
                             const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
-    const auto outbox = exchange_detail::constant_outbox(messages.destinations, messages.count,
+    const auto to_send = exchange_detail::constant_bytes_to_send(messages.destinations, messages.count,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(where, outbox, options));
+    return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 
 template <std::ranges::contiguous_range Values>
@@ -251,19 +251,19 @@ auto sparse_exchange(const context& where, const integer_range& destinations,
                      const exchange_options& options) {
     using T = std::ranges::range_value_t<Values>;
     static_assert(exchange_detail::is_exchangeable<T>);
-    const auto outbox = exchange_detail::listed_outbox(destinations, counts,
+    const auto to_send = exchange_detail::listed_bytes_to_send(destinations, counts,
                                                        std::as_bytes(std::span(values)), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(where, outbox, options));
+    return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 
 template <class T>
 received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
                             const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
-    const auto outbox = exchange_detail::variable_outbox(messages.destinations, messages.counts,
+    const auto to_send = exchange_detail::variable_bytes_to_send(messages.destinations, messages.counts,
                                                          messages.displacements,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(where, outbox, options));
+    return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 
 }  // namespace crossdock

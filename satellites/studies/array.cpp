@@ -98,7 +98,7 @@ study_case case_on_graph(const study_options& options, const std::string& worklo
     study_case result{{{"workload", workload}, {"graph", graph}}, work.front().owners, {}};
     for (auto& one : run.batches) {
         // The study's vertices ask their neighbors, and add nothing to them.
-        if (workload == "neighborhood" && one.kind != array::request_kind::read) continue;
+        if (workload == "neighborhood" && one.kind != array::request_traits::read) continue;
         auto& kept = result.batches.emplace_back(batch{one.kind, {}});
         for (auto& indices : one.indices) {
             auto& requests = kept.requests.emplace_back(indices.begin(), indices.end());
@@ -117,7 +117,7 @@ study_case overload_case(const study_options& options, count_t num_entries) {
         requests.push_back(static_cast<entry_t>(k / repeats));
     return {{{"workload", "overload"}, {"entries", num_entries}},
             block_partition::blocks(num_entries, options.ranks),
-            {{array::request_kind::read, std::vector<std::vector<entry_t>>(
+            {{array::request_traits::read, std::vector<std::vector<entry_t>>(
                                              static_cast<std::size_t>(options.ranks), requests)}}};
 }
 
@@ -133,7 +133,7 @@ study_case overload_one_case(const study_options& options, count_t num_entries) 
                       block_partition::from_sizes(sizes),
                       {},
                       {"write", "read"}};
-    for (const auto kind : {array::request_kind::minimum, array::request_kind::read})
+    for (const auto kind : {array::request_traits::minimum, array::request_traits::read})
         result.batches.push_back({kind, std::vector<std::vector<entry_t>>(num_ranks, every_entry)});
     return result;
 }

@@ -17,7 +17,7 @@ constexpr count_t alignment = 16;      // of indices and of values in a message
 constexpr count_t sorting_passes = 3;  // 7 ns for a read and an update, as measured (docs/bench.md)
 constexpr rank_t steps_at_a_time = 64;  // of pairwise exchanges, to bound the memory
 
-bool has_values(const batch& requests) { return requests.kind != array::request_kind::read; }
+bool has_values(const batch& requests) { return requests.kind != array::request_traits::read; }
 
 count_t padded(count_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 

@@ -15,7 +15,7 @@ namespace crossdock::bench::studies {
 
 /// @brief The requests of all ranks in a batch.
 struct batch {
-    array::request_kind kind = array::request_kind::read;
+    array::request_traits kind = array::request_traits::read;
     std::vector<std::vector<entry_t>> requests;  ///< entry p of rank p
 };
 

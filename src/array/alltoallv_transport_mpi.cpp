@@ -33,7 +33,7 @@ struct stretches {
 
 class alltoallv_transport final : public batch_transport {
   public:
-    alltoallv_transport(const communicator& comm, const request_routing& routing,
+    alltoallv_transport(const communicator& comm, const batch_route& routing,
                         std::pmr::memory_resource* memory)
         : comm_(comm), routing_(routing), memory_(memory) {}
 
@@ -90,7 +90,7 @@ class alltoallv_transport final : public batch_transport {
     }
 
     const communicator& comm_;
-    const request_routing& routing_;
+    const batch_route& routing_;
     std::pmr::memory_resource* memory_;
     std::vector<stretches> sent_;
     std::vector<stretches> received_;
@@ -100,7 +100,7 @@ class alltoallv_transport final : public batch_transport {
 }  // namespace
 
 std::unique_ptr<batch_transport> make_alltoallv_transport(const communicator& comm,
-                                                          const request_routing& routing,
+                                                          const batch_route& routing,
                                                           std::pmr::memory_resource* memory) {
     return std::make_unique<alltoallv_transport>(comm, routing, memory);
 }

@@ -12,7 +12,7 @@
 #include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
 #include "array_window_mpi.hpp"
-#include "batch_routings.hpp"
+#include "batch_routes.hpp"
 #include "batch_run_mpi.hpp"
 #include "batch_transport_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -112,7 +112,7 @@ struct array_engine::implementation {
 
     context where;
     pooled_resource memory;
-    batch_routings routings;
+    batch_routes routings;
     array_settings settings;
     std::size_t item_bytes;
     std::shared_ptr<std::byte[]> entries;

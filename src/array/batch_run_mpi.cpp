@@ -5,7 +5,7 @@
 
 #include "../exchange/agreement.hpp"
 #include "array_index.hpp"
-#include "batch_requests.hpp"
+#include "batch_router.hpp"
 #include "batch_transport_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "saved_entries.hpp"
@@ -120,7 +120,7 @@ class batch_run {
 
     void start_requests(bool without_any) {
         const auto start_one = [&](request_type type, std::span<const count_t> indices,
-                                   const std::byte* values, const request_kind& kind) {
+                                   const std::byte* values, const request_traits& kind) {
             requests_.start(type, kind, without_any ? std::span<const count_t>() : indices, values);
         };
         const auto start_changes = [&](request_type type, const array_changes& changes) {
@@ -236,7 +236,7 @@ class batch_run {
     std::optional<error> late_fault_;  // of combining on the way; only this rank knows
     agreement agreed_;
     count_t most_requests_ = 0;
-    batch_requests<Index> requests_;
+    batch_router<Index> requests_;
     array_statistics statistics_;
     phase_clock clock_;
 };

@@ -5,14 +5,14 @@
 #include <memory_resource>
 
 #include "crossdock/detail/array/array_engine_mpi.hpp"
-#include "request_routing.hpp"
+#include "batch_route.hpp"
 
 namespace crossdock {
 
 /// @brief What a batch works on.
 struct batch_setup {
     const communicator& comm;
-    const request_routing& routing;
+    const batch_route& routing;
     const combining_options& combine;
     std::byte* entries;
     std::size_t item_bytes;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../exchange/mailbox_mpi.hpp"
-#include "request_routing.hpp"
+#include "batch_route.hpp"
 
 namespace crossdock {
 
@@ -39,13 +39,13 @@ class batch_transport {
 /// @param first_tag  of 2 for every stage
 /// @param memory     for messages; must outlive the transport
 std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
-                                                       const request_routing& routing,
+                                                       const batch_route& routing,
                                                        int first_tag,
                                                        std::pmr::memory_resource* memory);
 
 /// @brief MPI_Alltoallv over all ranks, with a routing whose one stage leads to all others.
 std::unique_ptr<batch_transport> make_alltoallv_transport(const communicator& comm,
-                                                          const request_routing& routing,
+                                                          const batch_route& routing,
                                                           std::pmr::memory_resource* memory);
 
 }  // namespace crossdock

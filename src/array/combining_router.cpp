@@ -1,12 +1,12 @@
 #include "combining_router.hpp"
 
 #include "plan_writer.hpp"
-#include "request_message.hpp"
+#include "request_layout.hpp"
 
 namespace crossdock {
 
 template <class Index>
-combining_router<Index>::combining_router(const request_routing& routing, const request_kind& kind,
+combining_router<Index>::combining_router(const batch_route& routing, const request_traits& kind,
                                           std::pmr::memory_resource* memory)
     : routing_(routing),
       kind_(kind),
@@ -24,7 +24,7 @@ void combining_router<Index>::start(raw_vector<Index>&& indices, const std::byte
 
 template <class Index>
 count_t combining_router<Index>::packed_bytes(count_t num_requests) const {
-    const request_message<Index> message(kind_, static_cast<std::size_t>(num_requests));
+    const request_layout<Index> message(kind_, static_cast<std::size_t>(num_requests));
     return static_cast<count_t>(message.num_bytes());
 }
 
@@ -34,7 +34,7 @@ void combining_router<Index>::take(std::size_t stage,
     const bool are_sorted = kind_.is_sorted_at(stage, num_stages());
     std::vector<request_list<Index>> lists{hops_[stage].stay()};
     for (const auto& [num_requests, data] : from_sources) {
-        const request_message<Index> message(kind_, static_cast<std::size_t>(num_requests));
+        const request_layout<Index> message(kind_, static_cast<std::size_t>(num_requests));
         lists.push_back(message.decode(data, are_sorted));
     }
     hops_[stage + 1].take(std::move(lists));
@@ -65,7 +65,7 @@ count_t combining_router<Index>::num_arrived(std::size_t stage, std::size_t i) c
 
 template <class Index>
 count_t combining_router<Index>::reply_bytes(count_t num_requests) const {
-    const reply_message message(kind_, static_cast<std::size_t>(num_requests));
+    const reply_layout message(kind_, static_cast<std::size_t>(num_requests));
     return static_cast<count_t>(message.num_bytes());
 }
 
@@ -81,7 +81,7 @@ void combining_router<Index>::copy_replies(std::size_t hop, std::size_t list, st
 template <class Index>
 void combining_router<Index>::pack_replies(std::size_t stage, std::size_t i, std::byte* to) const {
     const auto& list = hops_[stage + 1].lists()[i + 1];
-    const reply_message message(kind_, list.indices.size());
+    const reply_layout message(kind_, list.indices.size());
     message.encode_return_slots(list.return_slots, to);
     copy_replies(stage + 1, i + 1, to + message.values_begin());
 }
@@ -115,7 +115,7 @@ plan combining_router<Index>::make_plan() const {
     return write_plan<Index>(routing_, kind_, hops_);
 }
 
-void count_message(const request_routing& routing, std::size_t stage, std::size_t d,
+void count_message(const batch_route& routing, std::size_t stage, std::size_t d,
                    count_t num_requests, array_statistics& result) {
     result.stages.resize(routing.num_stages());
     auto& counted = result.stages[stage];

@@ -10,7 +10,7 @@
 #include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/plan.hpp"
 #include "entry_owner.hpp"
-#include "request_hop.hpp"
+#include "held_requests.hpp"
 
 namespace crossdock {
 
@@ -26,7 +26,7 @@ struct packed_requests {
 ///     hop s  what stayed in stage s - 1, and what came from each source, combined
 ///     hop S  requests for entries of this rank
 ///
-/// Every `request_hop` remembers how its lists were combined, so that replies are split the same
+/// Every `held_requests` remembers how its lists were combined, so that replies are split the same
 /// way back. Invariant: before stage s the hops 0 … s hold requests, and on the way back the hops s
 /// … S hold replies, or the entries do.
 ///
@@ -42,7 +42,7 @@ class combining_router {
   public:
     /// @param routing  borrowed, as is the operation
     /// @param memory   must outlive the router
-    combining_router(const request_routing& routing, const request_kind& kind,
+    combining_router(const batch_route& routing, const request_traits& kind,
                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
     /// @brief Combines this rank's own requests.
@@ -100,16 +100,16 @@ class combining_router {
     std::size_t num_stages() const noexcept { return routing_.num_stages(); }
     void copy_replies(std::size_t hop, std::size_t list, std::byte* to) const;
 
-    const request_routing& routing_;
-    request_kind kind_;
+    const batch_route& routing_;
+    request_traits kind_;
     entry_owner<Index> owner_;
     const std::byte* entries_ = nullptr;
     raw_vector<Index> own_;
-    std::vector<request_hop<Index>> hops_;
+    std::vector<held_requests<Index>> hops_;
 };
 
 /// @brief Counts the message to a stage's d-th destination, of requests of any kinds together.
-void count_message(const request_routing& routing, std::size_t stage, std::size_t d,
+void count_message(const batch_route& routing, std::size_t stage, std::size_t d,
                    count_t num_requests, array_statistics& result);
 
 extern template class combining_router<std::uint32_t>;

@@ -23,12 +23,12 @@ void check_sizes(const topology& regions, const block_partition& owners, std::si
 // One rank, with what it sent in a stage, which its partners read.
 template <class Index>
 struct rank_state {
-    request_routing routing;
+    batch_route routing;
     combining_router<Index> router;
     std::vector<std::unique_ptr<std::byte[]>> sent;
 
     rank_state(std::string_view route_name, const topology& regions, const block_partition& owners,
-               rank_t rank, const request_kind& kind)
+               rank_t rank, const request_traits& kind)
         : routing(route_name, regions, owners, rank), router(routing, kind) {}
 };
 
@@ -84,7 +84,7 @@ array_statistics count_all(const rank_state<Index>& one) {
 
 template <class Index>
 std::vector<planned_batch> plan_all(const topology& regions, const block_partition& owners,
-                                    std::string_view route_name, const request_kind& kind,
+                                    std::string_view route_name, const request_traits& kind,
                                     std::span<const std::vector<count_t>> indices,
                                     bool with_plans) {
     all_states<Index> ranks;

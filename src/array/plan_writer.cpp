@@ -44,7 +44,7 @@ std::vector<delivery> deliveries_of(const position_list& positions, count_t num_
 template <class Index>
 class plan_writer {
   public:
-    plan_writer(const request_routing& routing, std::span<const request_hop<Index>> hops)
+    plan_writer(const batch_route& routing, std::span<const held_requests<Index>> hops)
         : routing_(routing),
           hops_(hops),
           owner_(routing.here, routing.owners.first(routing.here)),
@@ -103,8 +103,8 @@ class plan_writer {
         return positions;
     }
 
-    const request_routing& routing_;
-    std::span<const request_hop<Index>> hops_;
+    const batch_route& routing_;
+    std::span<const held_requests<Index>> hops_;
     entry_owner<Index> owner_;
     count_t num_positions_;
     position_list of_held_;
@@ -113,8 +113,8 @@ class plan_writer {
 }  // namespace
 
 template <class Index>
-plan write_plan(const request_routing& routing, const request_kind& kind,
-                std::span<const request_hop<Index>> hops) {
+plan write_plan(const batch_route& routing, const request_traits& kind,
+                std::span<const held_requests<Index>> hops) {
     plan::contents result;
     result.rank = routing.here;
     result.num_ranks = routing.regions.num_ranks();
@@ -127,9 +127,9 @@ plan write_plan(const request_routing& routing, const request_kind& kind,
     return plan(std::move(result));
 }
 
-template plan write_plan(const request_routing&, const request_kind&,
-                         std::span<const request_hop<std::uint32_t>>);
-template plan write_plan(const request_routing&, const request_kind&,
-                         std::span<const request_hop<std::uint64_t>>);
+template plan write_plan(const batch_route&, const request_traits&,
+                         std::span<const held_requests<std::uint32_t>>);
+template plan write_plan(const batch_route&, const request_traits&,
+                         std::span<const held_requests<std::uint64_t>>);
 
 }  // namespace crossdock

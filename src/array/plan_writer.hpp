@@ -5,7 +5,7 @@
 #include <span>
 
 #include "crossdock/plan.hpp"
-#include "request_hop.hpp"
+#include "held_requests.hpp"
 
 namespace crossdock {
 
@@ -16,7 +16,7 @@ namespace crossdock {
 /// stage is the last that the requests took: replies travel from the owners back.
 /// @param hops  all hops of one rank, after the requests have reached their owners
 template <class Index>
-plan write_plan(const request_routing& routing, const request_kind& kind,
-                std::span<const request_hop<Index>> hops);
+plan write_plan(const batch_route& routing, const request_traits& kind,
+                std::span<const held_requests<Index>> hops);
 
 }  // namespace crossdock

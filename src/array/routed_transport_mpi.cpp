@@ -11,7 +11,7 @@ constexpr count_t max_message_bytes = count_t{1} << 30;
 
 class routed_transport final : public batch_transport {
   public:
-    routed_transport(const communicator& comm, const request_routing& routing, int first_tag,
+    routed_transport(const communicator& comm, const batch_route& routing, int first_tag,
                      std::pmr::memory_resource* memory)
         : routing_(routing),
           first_tag_(first_tag),
@@ -71,7 +71,7 @@ class routed_transport final : public batch_transport {
     }
 
   private:
-    const request_routing& routing_;
+    const batch_route& routing_;
     int first_tag_;
     std::pmr::memory_resource* memory_;
     byte_inbox arrivals_;
@@ -84,7 +84,7 @@ class routed_transport final : public batch_transport {
 }  // namespace
 
 std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
-                                                       const request_routing& routing,
+                                                       const batch_route& routing,
                                                        int first_tag,
                                                        std::pmr::memory_resource* memory) {
     return std::make_unique<routed_transport>(comm, routing, first_tag, memory);

@@ -61,7 +61,7 @@ void argument_checks::refuse(errc code, int mpi_class, const std::string& senten
 
 byte_inbox outgoing_values::exchange(const exchange_site& site) const {
     try {
-        return exchange_bytes(site.where, outbox_, site.options);
+        return exchange_bytes(site.where, to_send_, site.options);
     } catch (const error& fault) {
         // All ranks know a rank's fault by its code and sentence, that rank alone by its class.
         if (fault.rank() < 0) throw;

@@ -82,28 +82,28 @@ struct sent_messages {
     const void* values = nullptr;
 };
 
-/// @brief One rank's outbox, and what a datatype with gaps was packed into.
+/// @brief One rank's to_send, and what a datatype with gaps was packed into.
 class outgoing_values {
   public:
-    /// @brief The outbox that `fill()` makes, or the fault it finds.
+    /// @brief The to_send that `fill()` makes, or the fault it finds.
     template <class Fill>
     outgoing_values(std::optional<count_t> count, Fill&& fill) {
         // Even beside a fault: whether all messages are of one size decides which algorithms run.
-        if (count) outbox_.shape.items_per_message = std::max<count_t>(*count, 0);
+        if (count) to_send_.shape.items_per_message = std::max<count_t>(*count, 0);
         try {
             fill(*this);
         } catch (const argument_error& fault) {
-            outbox_.fault = fault;
+            to_send_.fault = fault;
             mpi_class_ = fault.mpi_class();
         } catch (...) {
-            outbox_.fault = current_error();
+            to_send_.fault = current_error();
         }
     }
 
     void add(const std::vector<addressed_values>& messages, const void* values,
              const datatype_packer& packer) {
-        outbox_.shape.item_bytes = packer.item_bytes();
-        add_values(outbox_, packed_, messages, values, packer);
+        to_send_.shape.item_bytes = packer.item_bytes();
+        add_values(to_send_, packed_, messages, values, packer);
     }
 
     /// @par Collective
@@ -113,7 +113,7 @@ class outgoing_values {
     byte_inbox exchange(const exchange_site& site) const;
 
   private:
-    byte_outbox outbox_;
+    bytes_to_send to_send_;
     std::vector<std::byte> packed_;
     int mpi_class_ = MPI_SUCCESS;  // of the fault
 };
@@ -315,7 +315,7 @@ void exchange_arrays(const exchange_site& site, const sent_messages<Count>& sent
                      const Target& to) {
     std::optional<datatype_packer> received;
     const std::optional<count_t> count = sent.count;
-    const outgoing_values outgoing(count, [&](outgoing_values& outbox) {
+    const outgoing_values outgoing(count, [&](outgoing_values& to_send) {
         if (site.fault) throw error(*site.fault);
         const argument_checks check(site.where.rank());
         check.require_order(site.options.order);
@@ -326,7 +326,7 @@ void exchange_arrays(const exchange_site& site, const sent_messages<Count>& sent
         check.require_equal(packer.item_bytes(), received->item_bytes(), MPI_ERR_TYPE,
                             "bytes per value");
         if (count) check.require_equal(*count, *to.count, MPI_ERR_COUNT, "values per message");
-        outbox.add(messages, sent.values, packer);
+        to_send.add(messages, sent.values, packer);
     });
     const auto inbox = outgoing.exchange(site);
     to.take(site.where, {inbox, *received});

@@ -10,7 +10,7 @@
 #include "../base/rank_fault_mpi.hpp"
 #include "exchange_state_mpi.hpp"
 #include "mailbox_mpi.hpp"
-#include "shared_outboxes.hpp"
+#include "shared_send_buffers.hpp"
 
 namespace crossdock {
 
@@ -77,9 +77,9 @@ bool exchange_routed(const exchange_task& task, const kept_route& way, count_t m
                      std::vector<byte_message>& found);
 
 /// @brief Hands messages over in memory inside the nodes; one message from every node to every other.
-/// @param outboxes             of this rank's node
+/// @param send_buffers             of this rank's node
 /// @param max_forwarded_bytes  a longer message to another node travels directly, and is only announced
-bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_outboxes& outboxes,
+bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_send_buffers& send_buffers,
                       count_t max_forwarded_bytes, std::vector<byte_message>& found);
 
 /// @brief One message for each other region that messages go to, then inside the regions.

@@ -108,7 +108,7 @@ void check_message(const communicator& comm, const message_shape& shape,
 constexpr const char* does_not_add_up =
     "the known numbers of sources do not add up to the messages that are sent";
 
-void check_num_sources(const communicator& comm, const byte_outbox& outbox,
+void check_num_sources(const communicator& comm, const bytes_to_send& to_send,
                        const exchange_options& options) {
     if (!options.num_sources) return;
     if (*options.num_sources < 0) {
@@ -118,38 +118,38 @@ void check_num_sources(const communicator& comm, const byte_outbox& outbox,
                     comm.rank());
     }
     const auto num_own =
-        std::count_if(outbox.messages.begin(), outbox.messages.end(),
+        std::count_if(to_send.messages.begin(), to_send.messages.end(),
                       [&](const auto& message) { return message.peer == comm.rank(); });
     if (*options.num_sources < num_own)
         throw error(errc::count_mismatch, does_not_add_up, comm.rank());
 }
 
-std::optional<error> find_fault(const communicator& comm, const byte_outbox& outbox,
+std::optional<error> find_fault(const communicator& comm, const bytes_to_send& to_send,
                                 const exchange_options& options,
                                 const exchange_algorithm& algorithm) {
-    if (outbox.fault && outbox.fault->rank() >= 0) return outbox.fault;
+    if (to_send.fault && to_send.fault->rank() >= 0) return to_send.fault;
     std::optional<error> fault;
     attempt(comm.rank(), fault, [&] {
-        if (outbox.fault) {
-            throw error(outbox.fault->code(),
-                        fmt::format("rank {}: {}", comm.rank(), outbox.fault->what()), comm.rank());
+        if (to_send.fault) {
+            throw error(to_send.fault->code(),
+                        fmt::format("rank {}: {}", comm.rank(), to_send.fault->what()), comm.rank());
         }
-        if (takes_one_size_only(algorithm.method) && !outbox.shape.items_per_message) {
+        if (takes_one_size_only(algorithm.method) && !to_send.shape.items_per_message) {
             throw error(errc::invalid_argument,
                         fmt::format("the algorithm {} exchanges messages of one size only",
                                     to_string(algorithm)),
                         comm.rank());
         }
-        check_shape(comm, outbox.shape);
-        for (const auto& message : outbox.messages) check_message(comm, outbox.shape, message);
-        check_num_sources(comm, outbox, options);
+        check_shape(comm, to_send.shape);
+        for (const auto& message : to_send.messages) check_message(comm, to_send.shape, message);
+        check_num_sources(comm, to_send, options);
     });
     return fault;
 }
 
 // Counts what is sent to each rank, and compares with the numbers that are said to be known. With a fault anywhere
 // nothing is: of that the exchange itself tells all ranks.
-void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
+void check_known_numbers(const communicator& comm, const bytes_to_send& to_send,
                          const std::optional<error>& fault, const exchange_options& options) {
     const auto num_ranks = static_cast<std::size_t>(comm.num_ranks());
     // Behind the ranks: how many have a fault, and how many know their number.
@@ -157,7 +157,7 @@ void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
     sums[num_ranks] = fault ? 1 : 0;
     sums[num_ranks + 1] = options.num_sources ? 1 : 0;
     if (!fault) {
-        for (const auto& message : outbox.messages) ++sums[static_cast<std::size_t>(message.peer)];
+        for (const auto& message : to_send.messages) ++sums[static_cast<std::size_t>(message.peer)];
     }
     run_collective(comm, [&](MPI_Request* reduction) {
         return MPI_Iallreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T,
@@ -267,10 +267,10 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
                                                       task.vote(), found);
             };
         case exchange_method::shared_memory: {
-            auto& outboxes = memory.make_outboxes(where.comm());
-            return [&memory, &outboxes, max_forwarded_bytes](const exchange_task& task,
+            auto& send_buffers = memory.make_send_buffers(where.comm());
+            return [&memory, &send_buffers, max_forwarded_bytes](const exchange_task& task,
                                                              std::vector<byte_message>& found) {
-                return exchange_by_node(task, memory.nodes, outboxes, max_forwarded_bytes, found);
+                return exchange_by_node(task, memory.nodes, send_buffers, max_forwarded_bytes, found);
             };
         }
         case exchange_method::routed: break;
@@ -320,7 +320,7 @@ void byte_inbox::sort_by_source() {
 namespace {
 
 // What this rank alone fails with when all have agreed is thrown, unless it is wanted as `late`.
-byte_inbox exchange(const context& where, const byte_outbox& outbox,
+byte_inbox exchange(const context& where, const bytes_to_send& to_send,
                     const exchange_options& given_options, memory_wish wish,
                     std::optional<error>* late = nullptr, std::uint32_t* bits = nullptr) {
     memory_reserve::keep();
@@ -329,25 +329,25 @@ byte_inbox exchange(const context& where, const byte_outbox& outbox,
     with_reserve([&] { check_common(where, options); });
     auto& state = comm.resource<exchange_state>();
     if (state.checks()) compare_common(where, options);
-    const bool is_one_size = outbox.shape.items_per_message.has_value();
+    const bool is_one_size = to_send.shape.items_per_message.has_value();
     const auto algorithm = state.resolve(options.algorithm, where, is_one_size, wish);
     const bool is_auto = options.algorithm == "auto";
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
-    auto fault = find_fault(comm, outbox, options, algorithm);
-    if (state.checks()) check_known_numbers(comm, outbox, fault, options);
+    auto fault = find_fault(comm, to_send, options, algorithm);
+    if (state.checks()) check_known_numbers(comm, to_send, fault, options);
 
     byte_inbox inbox;
     std::vector<byte_message> others;
-    attempt(comm.rank(), fault, [&] { others = keep_own(outbox.messages, comm.rank(), inbox); });
+    attempt(comm.rank(), fault, [&] { others = keep_own(to_send.messages, comm.rank(), inbox); });
     if (fault) inbox = byte_inbox();
     const auto num_own = static_cast<count_t>(inbox.messages().size());
     const count_t message_bytes =
-        fault ? 0 : outbox.shape.items_per_message.value_or(0) * outbox.shape.item_bytes;
+        fault ? 0 : to_send.shape.items_per_message.value_or(0) * to_send.shape.item_bytes;
     const auto run = with_reserve(
         [&] { return function_of(algorithm, where, state, message_bytes, max_forwarded_bytes); });
     const auto own =
-        vote_of(outbox.shape, fault.has_value(), outbox.same, bits == nullptr ? 0 : *bits);
+        vote_of(to_send.shape, fault.has_value(), to_send.same, bits == nullptr ? 0 : *bits);
     mailbox mail(comm, where.topology(), options.max_message_bytes, inbox);
     std::uint32_t common_bits = 0;
     exchange_task task{mail,  state.next_tags(), std::move(others), own, options.num_sources,
@@ -355,7 +355,7 @@ byte_inbox exchange(const context& where, const byte_outbox& outbox,
     if (task.num_sources) *task.num_sources -= num_own;
 
     std::vector<byte_message> found;
-    if (!run(task, found)) throw_agreed(comm, fault, own, outbox.same);
+    if (!run(task, found)) throw_agreed(comm, fault, own, to_send.same);
     if (bits != nullptr) *bits = common_bits;
     task.note_fault_of([&] { with_reserve([&] { inbox.add(found); }); });
     if (fault && late == nullptr) throw *fault;
@@ -367,9 +367,9 @@ byte_inbox exchange(const context& where, const byte_outbox& outbox,
 
 }  // namespace
 
-byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
+byte_inbox exchange_bytes(const context& where, const bytes_to_send& to_send,
                           const exchange_options& options) {
-    return exchange(where, outbox, options, memory_wish::when_it_pays);
+    return exchange(where, to_send, options, memory_wish::when_it_pays);
 }
 
 exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
@@ -380,14 +380,14 @@ exchange_algorithm resolve_exchange_algorithm(const context& where, const std::s
 }
 
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
-                                         const std::vector<word_message>& outbox,
+                                         const std::vector<word_message>& to_send,
                                          const std::optional<error>& fault,
                                          const equal_arguments& same, std::optional<error>* late,
                                          std::uint32_t* bits) {
-    byte_outbox bytes{{}, {word_bytes, std::nullopt}, fault, same};
+    bytes_to_send bytes{{}, {word_bytes, std::nullopt}, fault, same};
     attempt(comm.rank(), bytes.fault, [&] {
-        bytes.messages.reserve(outbox.size());
-        for (const auto& message : outbox) bytes.messages.push_back(bytes_of(message));
+        bytes.messages.reserve(to_send.size());
+        for (const auto& message : to_send) bytes.messages.push_back(bytes_of(message));
     });
     const auto where = with_reserve([&] { return context(comm, regions); });
     const auto inbox = exchange(where, bytes, {}, memory_wish::never, late, bits);

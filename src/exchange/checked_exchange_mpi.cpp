@@ -19,7 +19,7 @@ struct agreed_topology final : communicator_resource {
 }  // namespace
 
 std::vector<word_message> exchange_checked_words(const communicator& comm, const topology& regions,
-                                                 const std::vector<word_message>& outbox,
+                                                 const std::vector<word_message>& to_send,
                                                  const std::optional<error>& fault,
                                                  const equal_arguments& same,
                                                  std::optional<error>* late, std::uint32_t* bits) {
@@ -29,7 +29,7 @@ std::vector<word_message> exchange_checked_words(const communicator& comm, const
         agree(comm, fault, same);
         keep_regions();
     }
-    auto inbox = exchange_words(comm, *agreed, outbox, fault, same, late, bits);
+    auto inbox = exchange_words(comm, *agreed, to_send, fault, same, late, bits);
     if (*agreed != regions) keep_regions();
     return inbox;
 }

@@ -26,7 +26,7 @@ namespace crossdock {
 /// @throws error  the fault of the lowest rank that has one; or error(errc::invalid_argument) where
 /// `same` differs; on all ranks
 std::vector<word_message> exchange_checked_words(const communicator& comm, const topology& regions,
-                                                 const std::vector<word_message>& outbox,
+                                                 const std::vector<word_message>& to_send,
                                                  const std::optional<error>& fault,
                                                  const equal_arguments& same,
                                                  std::optional<error>* late = nullptr,

@@ -5,7 +5,7 @@
 
 namespace crossdock {
 
-void add_values(byte_outbox& outbox, std::vector<std::byte>& packed,
+void add_values(bytes_to_send& to_send, std::vector<std::byte>& packed,
                 std::span<const addressed_values> messages, const void* values,
                 const datatype_packer& packer) {
     const count_t item_bytes = packer.item_bytes();
@@ -15,12 +15,12 @@ void add_values(byte_outbox& outbox, std::vector<std::byte>& packed,
             throw error(errc::count_overflow, "the messages have 2^63 bytes or more");
         num_values += message.count;
     }
-    outbox.messages.reserve(messages.size());
+    to_send.messages.reserve(messages.size());
     if (packer.is_contiguous()) {
         const auto* const data = static_cast<const std::byte*>(values);
         for (const auto& [destination, first, count] : messages) {
             const bool has_data = data != nullptr && count > 0;
-            outbox.messages.push_back(
+            to_send.messages.push_back(
                 {destination, count * item_bytes, has_data ? data + first * item_bytes : nullptr});
         }
         return;
@@ -30,7 +30,7 @@ void add_values(byte_outbox& outbox, std::vector<std::byte>& packed,
     packed.resize(static_cast<std::size_t>(num_values * item_bytes));
     std::byte* next = packed.data();
     for (const auto& [destination, first, count] : messages) {
-        outbox.messages.push_back({destination, count * item_bytes, next});
+        to_send.messages.push_back({destination, count * item_bytes, next});
         for (count_t i = 0; i < count; ++i, next += item_bytes)
             packer.pack(values, first + i, next);
     }

@@ -57,15 +57,15 @@ message_shape constant_shape(count_t count, std::size_t item_bytes) {
     return {static_cast<count_t>(item_bytes), std::max<count_t>(count, 0)};
 }
 
-// An outbox with the messages that `find_messages` returns, or with the fault that it throws.
+// A list to send with the messages that `find_messages` returns, or with the fault that it throws.
 template <class FindMessages>
-byte_outbox outbox_or_fault(const message_shape& shape, std::span<const std::byte> values,
+bytes_to_send to_send_or_fault(const message_shape& shape, std::span<const std::byte> values,
                             FindMessages&& find_messages) {
-    byte_outbox outbox{{}, shape, std::nullopt};
+    bytes_to_send to_send{{}, shape, std::nullopt};
     const count_t num_values = static_cast<count_t>(values.size()) / shape.item_bytes;
     try {
         const auto messages = find_messages();
-        outbox.messages.reserve(messages.size());
+        to_send.messages.reserve(messages.size());
         for (const auto& [destination, first, count] : messages) {
             if (count > num_values || first > num_values - count) {
                 throw error(errc::size_mismatch,
@@ -73,14 +73,14 @@ byte_outbox outbox_or_fault(const message_shape& shape, std::span<const std::byt
                                         "{}; give a longer array",
                                         destination, first, first + count, num_values));
             }
-            outbox.messages.push_back(
+            to_send.messages.push_back(
                 {destination, count * shape.item_bytes,
                  count > 0 ? values.data() + first * shape.item_bytes : nullptr});
         }
     } catch (...) {
-        outbox.fault = current_error();
+        to_send.fault = current_error();
     }
-    return outbox;
+    return to_send;
 }
 
 // Exchanges the messages that `find_messages` returns.
@@ -89,17 +89,17 @@ received_datatype exchange_values(const context& where, const void* values, MPI_
                                   std::optional<count_t> count, const exchange_options& options,
                                   FindMessages&& find_messages) {
     std::optional<datatype_packer> packer;
-    byte_outbox outbox{{}, {1, count}, std::nullopt};
+    bytes_to_send to_send{{}, {1, count}, std::nullopt};
     std::vector<std::byte> packed;
     try {
         packer.emplace(where.comm().get(), datatype);
-        outbox.shape.item_bytes = packer->item_bytes();
+        to_send.shape.item_bytes = packer->item_bytes();
         bytes_of_values(0, packer->layout());  // throws if there is no memory for what comes
-        add_values(outbox, packed, find_messages(), values, *packer);
+        add_values(to_send, packed, find_messages(), values, *packer);
     } catch (...) {
-        outbox.fault = current_error();
+        to_send.fault = current_error();
     }
-    const auto inbox = exchange_bytes(where, outbox, options);
+    const auto inbox = exchange_bytes(where, to_send, options);
     const count_t item_bytes = packer->item_bytes();
     received_datatype result{
         exchange_detail::arrangement(inbox, static_cast<std::size_t>(item_bytes)), {}};
@@ -115,22 +115,22 @@ received_datatype exchange_values(const context& where, const void* values, MPI_
 
 namespace exchange_detail {
 
-byte_outbox constant_outbox(std::span<const rank_t> destinations, count_t count,
+bytes_to_send constant_bytes_to_send(std::span<const rank_t> destinations, count_t count,
                             std::span<const std::byte> values, std::size_t item_bytes) {
-    return outbox_or_fault(constant_shape(count, item_bytes), values,
+    return to_send_or_fault(constant_shape(count, item_bytes), values,
                            [&] { return address(destinations, count); });
 }
 
-byte_outbox variable_outbox(std::span<const rank_t> destinations, std::span<const count_t> counts,
+bytes_to_send variable_bytes_to_send(std::span<const rank_t> destinations, std::span<const count_t> counts,
                             std::span<const count_t> displacements,
                             std::span<const std::byte> values, std::size_t item_bytes) {
-    return outbox_or_fault({static_cast<count_t>(item_bytes), std::nullopt}, values,
+    return to_send_or_fault({static_cast<count_t>(item_bytes), std::nullopt}, values,
                            [&] { return address(destinations, counts, displacements); });
 }
 
-byte_outbox listed_outbox(const integer_range& destinations, const integer_range& counts,
+bytes_to_send listed_bytes_to_send(const integer_range& destinations, const integer_range& counts,
                           std::span<const std::byte> values, std::size_t item_bytes) {
-    return outbox_or_fault({static_cast<count_t>(item_bytes), std::nullopt}, values, [&] {
+    return to_send_or_fault({static_cast<count_t>(item_bytes), std::nullopt}, values, [&] {
         std::vector<rank_t> ranks;
         std::vector<count_t> lengths;
         for (std::size_t i = 0; i < destinations.size(); ++i) {

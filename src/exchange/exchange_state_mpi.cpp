@@ -53,25 +53,25 @@ exchange_memory::exchange_memory(const communicator& comm, const std::optional<t
       window(nodes.num_regions() == 1),
       between_fences(nodes.num_regions() == 1) {}
 
-shared_outboxes& exchange_memory::make_outboxes(const communicator& comm) {
-    if (outboxes) return *outboxes;
+shared_send_buffers& exchange_memory::make_send_buffers(const communicator& comm) {
+    if (send_buffers) return *send_buffers;
     const auto& shared =
         with_reserve([&]() -> auto& { return comm.resource<node_memories>(); }).of(comm, allowed);
     const auto num_ranks = static_cast<std::size_t>(shared->domain().size());
     std::optional<error> fault;
     attempt(comm.rank(), fault, [&] {
-        outbox = memory_piece(shared, shared_outboxes::outbox_bytes(num_ranks));
-        outboxes.emplace(outbox.all(), static_cast<std::size_t>(shared->domain().here().value()));
-        outboxes->initialize();
+        send_buffer = memory_piece(shared, shared_send_buffers::send_buffer_bytes(num_ranks));
+        send_buffers.emplace(send_buffer.all(), static_cast<std::size_t>(shared->domain().here().value()));
+        send_buffers->initialize();
     });
     try {
         agree(comm, fault);
     } catch (...) {
-        outboxes.reset();
-        outbox.give_back([] { return true; });
+        send_buffers.reset();
+        send_buffer.give_back([] { return true; });
         throw;
     }
-    return *outboxes;
+    return *send_buffers;
 }
 
 exchange_state::exchange_state(const communicator& comm)
@@ -109,7 +109,7 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const contex
     if (!environment_choice_.empty() && environment_choice_ != "auto") {
         auto asked = with_reserve([&] { return parse_exchange_algorithm(environment_choice_); });
         const bool is_never_made = asked.method == exchange_method::shared_memory &&
-                                   wish == memory_wish::never && !kept.outboxes;
+                                   wish == memory_wish::never && !kept.send_buffers;
         if (!is_never_made && (is_one_size || !takes_one_size_only(asked.method))) return asked;
     }
     const auto ruled = with_reserve([&] { return rule(where, kept); });
@@ -119,17 +119,17 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const contex
 }
 
 bool exchange_state::has_memory(const communicator& comm, exchange_memory& kept, memory_wish wish) {
-    if (kept.outboxes || kept.is_lacking || wish == memory_wish::never)
-        return kept.outboxes.has_value();
+    if (kept.send_buffers || kept.is_lacking || wish == memory_wish::never)
+        return kept.send_buffers.has_value();
     if (wish == memory_wish::when_it_pays && ++kept.num_without <= most_without_memory)
         return false;
     try {
-        kept.make_outboxes(comm);
+        kept.make_send_buffers(comm);
     } catch (const error& failure) {
         if (failure.code() != errc::out_of_memory) throw;
         kept.is_lacking = true;
     }
-    return kept.outboxes.has_value();
+    return kept.send_buffers.has_value();
 }
 
 const exchange_algorithm& exchange_state::rule(const context& where, exchange_memory& kept) {

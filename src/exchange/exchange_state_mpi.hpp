@@ -13,7 +13,7 @@
 #include "crossdock/route.hpp"
 #include "fence_window_mpi.hpp"
 #include "put_window_mpi.hpp"
-#include "shared_outboxes.hpp"
+#include "shared_send_buffers.hpp"
 
 namespace crossdock {
 
@@ -61,16 +61,16 @@ enum class memory_wish {
 struct exchange_memory {
     exchange_memory(const communicator& comm, const std::optional<topology>& given);
 
-    /// @brief The outboxes of this rank's node, made when they are first asked for.
+    /// @brief The send buffers of this rank's node, made when they are first asked for.
     /// @par Collective
     /// Yes, over `comm`; blocks where they are made.
     /// @throws error(errc::out_of_memory)  a node has not so much memory to share; on all ranks
-    shared_outboxes& make_outboxes(const communicator& comm);
+    shared_send_buffers& make_send_buffers(const communicator& comm);
 
     std::optional<topology> allowed;  // `context::nodes`
     topology nodes;
-    memory_piece outbox;
-    std::optional<shared_outboxes> outboxes;
+    memory_piece send_buffer;
+    std::optional<shared_send_buffers> send_buffers;
     bool is_lacking = false;  // was refused some
     int num_without = 0;
     put_window window;            // for `rma`

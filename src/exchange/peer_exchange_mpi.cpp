@@ -18,13 +18,13 @@ peer_exchange::peer_exchange(const communicator& comm, const topology& regions)
     first_tag_ = tags.stage(0);
 }
 
-std::vector<word_message> peer_exchange::next(std::vector<word_message> outbox,
+std::vector<word_message> peer_exchange::next(std::vector<word_message> to_send,
                                               std::size_t num_sources) {
     if (round_ == max_rounds)
         throw error(errc::invalid_state, "a peer_exchange has no more rounds");
     const int tag = first_tag_ + round_++;
-    outbox_ = std::move(outbox);
-    for (const auto& message : outbox_) mail_.send(bytes_of(message), tag);
+    to_send_ = std::move(to_send);
+    for (const auto& message : to_send_) mail_.send(bytes_of(message), tag);
     const auto wait_until = [&](auto&& is_done) {
         while (!is_done()) {
             if (is_told_to_stop()) throw peer_stopped();

@@ -21,7 +21,7 @@ class exchange_state;
 ///
 ///     peer_exchange rounds(comm, regions);
 ///     const auto fault = rounds.run(comm.rank(), [&] {
-///         for (...) inbox = rounds.next(outbox, num_sources);
+///         for (...) inbox = rounds.next(to_send, num_sources);
 ///     });
 ///     rounds.meet([&] { agree(comm, fault); });
 ///
@@ -43,14 +43,14 @@ class peer_exchange final : private background_work {
     peer_exchange& operator=(const peer_exchange&) = delete;
 
     /// @brief The next round; inside `run`.
-    /// @param outbox       a message, empty or not, to each rank that expects one of this rank
+    /// @param to_send       a message, empty or not, to each rank that expects one of this rank
     /// @param num_sources  how many ranks have one for this rank
     /// @return what came, sorted by source
     /// @par Collective
     /// Yes; waits for its sources, and until its messages have left.
     /// @throws peer_stopped  a rank has stopped
     /// @throws error(errc::invalid_state)  there were `max_rounds` rounds
-    std::vector<word_message> next(std::vector<word_message> outbox, std::size_t num_sources);
+    std::vector<word_message> next(std::vector<word_message> to_send, std::size_t num_sources);
 
     /// @brief Calls `rounds()` with any number of rounds. If this rank or another one stops there,
     /// nothing more happens but the meeting.
@@ -101,7 +101,7 @@ class peer_exchange final : private background_work {
     int round_ = 0;
     bool has_stopped_ = false;
     byte_inbox arrivals_;
-    std::vector<word_message> outbox_;  // under way
+    std::vector<word_message> to_send_;  // under way
     mailbox mail_;
 };
 

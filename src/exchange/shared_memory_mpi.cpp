@@ -3,7 +3,7 @@
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 #include "node_leaders.hpp"
-#include "shared_outboxes.hpp"
+#include "shared_send_buffers.hpp"
 
 namespace crossdock {
 
@@ -12,10 +12,10 @@ namespace {
 // One rank of an exchange by nodes.
 class node_exchange {
   public:
-    node_exchange(const exchange_task& task, const topology& nodes, shared_outboxes& outboxes)
+    node_exchange(const exchange_task& task, const topology& nodes, shared_send_buffers& send_buffers)
         : mail_(task.mail),
           nodes_(nodes),
-          outboxes_(outboxes),
+          send_buffers_(send_buffers),
           tag_(task.tags.stage(0)),
           here_(mail_.comm().rank()),
           node_(nodes.region_of(here_)),
@@ -54,7 +54,7 @@ class node_exchange {
     // In memory, to members of the node.
     void exchange_inside() {
         std::vector<envelope> came;
-        agreed_ = outboxes_.exchange(
+        agreed_ = send_buffers_.exchange(
             agreed_, std::exchange(handed_, {}),
             [&](count_t bytes) {
                 return with_reserve([&] { return mail_.arrivals().make_room(bytes); });
@@ -107,7 +107,7 @@ class node_exchange {
 
     mailbox& mail_;
     const topology& nodes_;
-    shared_outboxes& outboxes_;
+    shared_send_buffers& send_buffers_;
     int tag_;
     rank_t here_;
     region_t node_;
@@ -120,11 +120,11 @@ class node_exchange {
 
 }  // namespace
 
-bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_outboxes& outboxes,
+bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_send_buffers& send_buffers,
                       count_t max_forwarded_bytes, std::vector<byte_message>& found) {
     mailbox& mail = task.mail;
     const rank_t here = mail.comm().rank();
-    node_exchange exchange(task, nodes, outboxes);
+    node_exchange exchange(task, nodes, send_buffers);
     for (const auto& message : task.messages) {
         const bool is_announced = message.bytes > max_forwarded_bytes &&
                                   nodes.region_of(message.peer) != nodes.region_of(here);

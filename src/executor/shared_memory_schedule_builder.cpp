@@ -60,14 +60,14 @@ std::vector<rank_t> shared_memory_schedule_builder::reference_sources(int stage)
 }
 
 std::vector<word_message> shared_memory_schedule_builder::send_references(int stage) {
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     for (outgoing_number i; i.value() < work_.outgoing.size(); ++i) {
         const auto& message = work_.outgoing[i.value()];
         if (!travels_inside(message, stage)) continue;
-        auto& to = outbox.emplace_back(word_message{domain_.number_of(message.peer).value(), {}});
+        auto& to = to_send.emplace_back(word_message{domain_.number_of(message.peer).value(), {}});
         sections_.refer(i, to.words);
     }
-    return outbox;
+    return to_send;
 }
 
 void shared_memory_schedule_builder::receive_references(int stage,
@@ -98,13 +98,13 @@ std::vector<word_message> shared_memory_schedule_builder::send_access_requests()
         if (sender != layout_.here()) requests_.send(sender, sent);
     }
 
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     for (const auto& [asked, request] : requests_.take()) {
         if (request.is_reader) result_.owners.push_back(asked);
         if (!request.sends.empty() || !request.receives.empty()) result_.readers.push_back(asked);
-        outbox.push_back({asked.value(), encode(request)});
+        to_send.push_back({asked.value(), encode(request)});
     }
-    return outbox;
+    return to_send;
 }
 
 void shared_memory_schedule_builder::receive_access_requests(

@@ -83,10 +83,10 @@ std::vector<word_message> answers_to(const std::vector<word_message>& inbox) {
         holders.clear();
         messages.clear();
     }
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     for (std::size_t m = 0; m < inbox.size(); ++m)
-        if (!words[m].empty()) outbox.push_back({inbox[m].peer, std::move(words[m])});
-    return outbox;
+        if (!words[m].empty()) to_send.push_back({inbox[m].peer, std::move(words[m])});
+    return to_send;
 }
 
 // The shared ids among the answers of the homes.
@@ -139,10 +139,10 @@ shared_ids find_shared_ids(const context& where, std::optional<id_groups>& group
     std::optional<error> full;
     const auto received =
         exchange_checked_words(comm, where.topology(), questions, failed, same, &full);
-    std::vector<word_message> outbox;
-    attempt(comm.rank(), full, [&] { outbox = answers_to(received); });
+    std::vector<word_message> to_send;
+    attempt(comm.rank(), full, [&] { to_send = answers_to(received); });
     std::optional<error> late;
-    const auto answers = exchange_words(comm, where.topology(), outbox, full, {}, &late);
+    const auto answers = exchange_words(comm, where.topology(), to_send, full, {}, &late);
 
     shared_ids result;
     std::array<std::int64_t, 5> most{};

@@ -14,20 +14,20 @@ namespace {
 
 // What one direction after the other has for a rank, or has from it, goes in one message: the number of
 // words of each direction, 0 where it has none, and then the words.
-std::vector<word_message> joined(const std::vector<std::vector<word_message>>& outboxes) {
-    const std::size_t num_ways = outboxes.size();
+std::vector<word_message> joined(const std::vector<std::vector<word_message>>& all_to_send) {
+    const std::size_t num_ways = all_to_send.size();
     std::map<rank_t, std::vector<std::int64_t>> words_to;
     for (std::size_t way = 0; way < num_ways; ++way) {
-        for (const auto& [peer, words] : outboxes[way]) {
+        for (const auto& [peer, words] : all_to_send[way]) {
             auto& to = words_to[peer];
             if (to.empty()) to.resize(num_ways);
             to[way] = static_cast<std::int64_t>(words.size());
             to.insert(to.end(), words.begin(), words.end());
         }
     }
-    std::vector<word_message> outbox;
-    for (auto& [peer, words] : words_to) outbox.push_back({peer, std::move(words)});
-    return outbox;
+    std::vector<word_message> to_send;
+    for (auto& [peer, words] : words_to) to_send.push_back({peer, std::move(words)});
+    return to_send;
 }
 
 std::vector<std::vector<word_message>> parted(const std::vector<word_message>& inbox,
@@ -60,9 +60,9 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
         }
     };
     const auto from_all = [&](auto&& send) {
-        std::vector<std::vector<word_message>> outboxes;
-        for (const auto& one : builders) outboxes.push_back(send(*one));
-        return outboxes;
+        std::vector<std::vector<word_message>> all_to_send;
+        for (const auto& one : builders) all_to_send.push_back(send(*one));
+        return all_to_send;
     };
     const auto to_all = [&](const std::vector<word_message>& inbox, auto&& receive) {
         const auto inboxes = parted(inbox, builders.size());

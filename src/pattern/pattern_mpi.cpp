@@ -104,24 +104,24 @@ std::vector<index_run> run_of_range(rank_t rank, count_t first, count_t length) 
 }
 
 /// The words for `peer`, where peers come in ascending order.
-std::vector<std::int64_t>& words_for(std::vector<word_message>& outbox, rank_t peer) {
-    if (outbox.empty() || outbox.back().peer != peer) outbox.push_back({peer, {}});
-    return outbox.back().words;
+std::vector<std::int64_t>& words_for(std::vector<word_message>& to_send, rank_t peer) {
+    if (to_send.empty() || to_send.back().peer != peer) to_send.push_back({peer, {}});
+    return to_send.back().words;
 }
 
 std::vector<word_message> registrations(const directory_layout& layout,
                                         std::span<const index_run> runs) {
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     for (const index_run& run : runs) {
         for (count_t first = run.first;;) {
             const count_t last = layout.last_kept(first, run.last);
-            auto& words = words_for(outbox, layout.keeper(first));
+            auto& words = words_for(to_send, layout.keeper(first));
             words.insert(words.end(), {first, last, run.first_item + (first - run.first)});
             if (last == run.last) break;
             first = last + 1;
         }
     }
-    return outbox;
+    return to_send;
 }
 
 /// What the directory keeps on this rank, ascending by index.
@@ -151,13 +151,13 @@ std::vector<index_run> directory_entries(const std::vector<word_message>& inbox)
 /// Every needed index once, to its keeper.
 std::vector<word_message> questions(const directory_layout& layout, std::span<const count_t> needed,
                                     std::span<const count_t> slots) {
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     for (const count_t slot : slots) {
         const count_t index = needed[as_size(slot)];
-        auto& words = words_for(outbox, layout.keeper(index));
+        auto& words = words_for(to_send, layout.keeper(index));
         if (words.empty() || words.back() != index) words.push_back(index);
     }
-    return outbox;
+    return to_send;
 }
 
 const index_run& run_with(std::span<const index_run> entries, count_t index, rank_t reader) {
@@ -177,15 +177,15 @@ const index_run& run_with(std::span<const index_run> entries, count_t index, ran
 /// Owner and item of every index asked for, in the order asked.
 std::vector<word_message> answers(std::span<const index_run> entries,
                                   const std::vector<word_message>& inbox) {
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     for (const auto& [reader, indices] : inbox) {
-        auto& words = words_for(outbox, reader);
+        auto& words = words_for(to_send, reader);
         for (const count_t index : indices) {
             const index_run& run = run_with(entries, index, reader);
             words.insert(words.end(), {run.owner, run.first_item + (index - run.first)});
         }
     }
-    return outbox;
+    return to_send;
 }
 
 /// Sorted by owner, item and slot.
@@ -208,23 +208,23 @@ std::vector<need> needs_from_answers(std::span<const count_t> needed,
 }
 
 std::vector<word_message> requests(std::span<const need> needs) {
-    std::vector<word_message> outbox;
-    for (const need& n : needs) words_for(outbox, n.owner).push_back(n.item);
-    return outbox;
+    std::vector<word_message> to_send;
+    for (const need& n : needs) words_for(to_send, n.owner).push_back(n.item);
+    return to_send;
 }
 
-/// Exchanges what `make_outbox` returns, or fails on all ranks where it throws on one.
-template <class MakeOutbox>
+/// Exchanges what `make_messages` returns, or fails on all ranks where it throws on one.
+template <class MakeMessages>
 std::vector<word_message> exchange_made(const communicator& comm, const topology& regions,
-                                        MakeOutbox&& make_outbox) {
-    std::vector<word_message> outbox;
+                                        MakeMessages&& make_messages) {
+    std::vector<word_message> to_send;
     std::optional<error> fault;
     try {
-        outbox = make_outbox();
+        to_send = make_messages();
     } catch (...) {
         fault = current_error();
     }
-    return exchange_words(comm, regions, outbox, fault);
+    return exchange_words(comm, regions, to_send, fault);
 }
 
 count_t greatest_index(const communicator& comm, std::span<const index_run> runs,

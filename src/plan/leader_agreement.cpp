@@ -54,24 +54,24 @@ std::vector<word_message> leader_agreement::send_senders() {
     for (const auto& sum : outgoing_) volumes.push_back(sum.num_items);
     const auto leader = leaders_for(std::move(volumes));
 
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     std::unordered_map<rank_t, std::size_t> message_to_member;
     for (std::size_t i = 0; i < outgoing_.size(); ++i) {
         const auto& [region, num_items, members] = outgoing_[i];
         const rank_t sender = regions_.rank_at(region_, leader[i]);
-        outbox.push_back({coordinator_of(region), {region_, num_items, sender}});
+        to_send.push_back({coordinator_of(region), {region_, num_items, sender}});
         for (const rank_t member : members) {
             if (member == here_) {
                 leaders_.senders[region] = sender;
                 continue;
             }
-            const auto [entry, is_new] = message_to_member.try_emplace(member, outbox.size());
-            if (is_new) outbox.push_back({member, {}});
-            auto& words = outbox[entry->second].words;
+            const auto [entry, is_new] = message_to_member.try_emplace(member, to_send.size());
+            if (is_new) to_send.push_back({member, {}});
+            auto& words = to_send[entry->second].words;
             words.insert(words.end(), {region, sender});
         }
     }
-    return outbox;
+    return to_send;
 }
 
 void leader_agreement::receive_senders(const std::vector<word_message>& inbox) {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "sort_by_digits.hpp"
-#include "stage_outbox.hpp"
+#include "stage_headers.hpp"
 
 namespace crossdock {
 
@@ -18,7 +18,7 @@ class plan_compiler::known_hops {
     struct hop {
         rank_t destination = -1;
         bool stays = false;
-        std::size_t place = 0;  // in the outbox, if it does not stay
+        std::size_t place = 0;  // in the headers, if it does not stay
     };
 
     // @param num_lookups  how many to expect
@@ -191,16 +191,16 @@ void plan_compiler::receive(const std::vector<word_message>& inbox) {
 }
 
 std::vector<word_message> plan_compiler::send_stage(int stage) {
-    stage_outbox outbox(options_.deduplicate);
+    stage_headers headers(options_.deduplicate);
     if (route_.is_balanced() && stage == 0) {
         for (const auto& [sender, receiver] : agreement_.receivers())
-            outbox.add_receiver(outbox.place_of(sender), receiver);
+            headers.add_receiver(headers.place_of(sender), receiver);
     }
     if (sends_lists_) {
         for (std::size_t e = 0; e < pattern_.sends.size(); ++e) {
             const rank_t destination = pattern_.sends.ranks[e];
             if (destination != pattern_.rank)
-                outbox.send_list(pattern_.rank, destination, pattern_.sends[e]);
+                headers.send_list(pattern_.rank, destination, pattern_.sends[e]);
         }
     }
     known_hops hops(held_.num_targets());
@@ -208,7 +208,7 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
         const rank_t next =
             route_.next_hop(pattern_.rank, destination, stage, agreement_.leaders());
         if (next == pattern_.rank) return {destination, true, 0};
-        return {destination, false, outbox.place_of(next)};
+        return {destination, false, headers.place_of(next)};
     };
     item_runs kept;
     for (const auto& run : held_.runs()) {
@@ -217,14 +217,14 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
             if (hop.stays) {
                 kept.add_target(target);
             } else {
-                outbox.add_target(hop.place, target);
+                headers.add_target(hop.place, target);
             }
         }
-        outbox.send_run(run, own_positions_of(run));
+        headers.send_run(run, own_positions_of(run));
         kept.close(run);
     }
     held_ = std::move(kept);
-    return outbox.take(plan_.stages[static_cast<std::size_t>(stage)].sends);
+    return headers.take(plan_.stages[static_cast<std::size_t>(stage)].sends);
 }
 
 void plan_compiler::receive_stage(const std::vector<word_message>& inbox) {

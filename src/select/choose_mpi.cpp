@@ -83,7 +83,7 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
     std::vector<std::unique_ptr<route>> candidates;
     std::optional<route_estimator> part;
     std::optional<route_vote> vote;
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     std::optional<error> fault;
     const auto list_own = [&](named_values& values) {
         values.add("item_bytes", options.travel.item_bytes)
@@ -105,14 +105,14 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
         names = candidate_routes(layout.regions(), m);
         for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
         part.emplace(layout, p, candidates, m, options);
-        outbox = part->send();
+        to_send = part->send();
         vote.emplace(names, unknown_prices(candidates), m);
         if (kept != nullptr) slots = kept->ask(p.hash(), own.hash());
     });
     // Throws where any rank has a fault; only then is `part` empty.
     std::optional<error> late;
     const auto inbox =
-        exchange_checked_words(comm, layout.regions(), outbox, fault, same, &late, &slots);
+        exchange_checked_words(comm, layout.regions(), to_send, fault, same, &late, &slots);
     if (kept != nullptr && kept->take(slots))
         return with_reserve([&] { return *kept->found.choice; });
     attempt(comm.rank(), late, [&] {

@@ -40,8 +40,8 @@ class route_estimator::implementation {
     // Members of the only region have nothing to tell each other.
     std::vector<word_message> send() const {
         const auto& regions = frame_.regions();
-        std::vector<word_message> outbox;
-        if (regions.num_regions() == 1) return outbox;
+        std::vector<word_message> to_send;
+        if (regions.num_regions() == 1) return to_send;
         const region_t region = regions.region_of(frame_.here());
         auto told = own_;
         for (rank_t local = 0; local < regions.region_size(region); ++local) {
@@ -54,9 +54,9 @@ class route_estimator::implementation {
                 const bool has_some = found != trace_[c].by_counterpart.end();
                 told.forwarded.push_back(has_some ? found->second : std::vector<counted_items>{});
             }
-            outbox.push_back({member, told.to_words()});
+            to_send.push_back({member, told.to_words()});
         }
-        return outbox;
+        return to_send;
     }
 
     void receive(const std::vector<word_message>& inbox) {

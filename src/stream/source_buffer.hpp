@@ -51,7 +51,7 @@ inline void put_tag(stream_cursor& open, int tag_bytes, bool has_source, std::ui
 // | overflow | of the process, beyond the bound (`chunk_pool`)   | closed by `reset()`          |
 // | staging  | for a few items that will go into a shared buffer | closed by `reset()`          |
 //
-// The `outbox` begins buffers, sends or deposits them as a whole, and then resets them.
+// The `filling_buffers` begins buffers, sends or deposits them as a whole, and then resets them.
 //
 // Invariant of a buffer that is not closed: the cursor is between the first item and `room()` units
 // behind it; it ends there, or just behind the item that is the planned sample.

@@ -11,18 +11,18 @@ void stream_forwarder::forward(int channel, int stage, int endpoint, const forwa
                               static_cast<std::size_t>(worker);
     ++state_.statistics.forwarded;
     if (state_.shape().has_records(channel)) {
-        outbox_.append_record(index, item, true);
+        filling_buffers_.append_record(index, item, true);
     } else {
         append(index, item);
     }
 }
 
 void stream_forwarder::append(std::size_t index, const forwarded_item& item) {
-    source_buffer& buffer = outbox_[index];
-    if (buffer.is_closed()) outbox_.begin(index);
+    source_buffer& buffer = filling_buffers_[index];
+    if (buffer.is_closed()) filling_buffers_.begin(index);
     if (state_.shape().channel(buffer.channel()).combines && combine(index, item)) return;
     buffer.append(item);
-    if (buffer.is_full()) outbox_.finish_forwarded(index);
+    if (buffer.is_full()) filling_buffers_.finish_forwarded(index);
 }
 
 bool stream_forwarder::combine(std::size_t index, const forwarded_item& item) {
@@ -32,7 +32,7 @@ bool stream_forwarder::combine(std::size_t index, const forwarded_item& item) {
     const std::int64_t pushed_and_combined = worker_.push_.num_combined;
     try {
         const stream_layout::target tag{0, item.tag};
-        if (!worker_.combine_waiting({&outbox_.cursors()[index], &tag, 0}, item.bytes.size(),
+        if (!worker_.combine_waiting({&filling_buffers_.cursors()[index], &tag, 0}, item.bytes.size(),
                                      sink.key(item.bytes.data()), key_of, into)) {
             return false;
         }

@@ -4,13 +4,13 @@
 #include <cstddef>
 
 #include "crossdock/detail/stream/stream_worker.hpp"
-#include "outbox.hpp"
+#include "filling_buffers.hpp"
 #include "stream_delivery.hpp"
 #include "worker_state.hpp"
 
 namespace crossdock {
 
-// The step from `stream_delivery` to `outbox` on a route of several hops. An item combines with one
+// The step from `stream_delivery` to `filling_buffers` on a route of several hops. An item combines with one
 // of its key that waits for the same worker, if there is one.
 //
 // Invariant: an item was counted as sent where it was pushed, and is not counted again. If it
@@ -19,8 +19,8 @@ namespace crossdock {
 class stream_forwarder final : public item_forwarder {
   public:
     // All are kept.
-    stream_forwarder(worker_state& state, stream_worker& worker, outbox& into)
-        : state_(state), worker_(worker), outbox_(into) {}
+    stream_forwarder(worker_state& state, stream_worker& worker, filling_buffers& into)
+        : state_(state), worker_(worker), filling_buffers_(into) {}
 
     void forward(int channel, int stage, int endpoint, const forwarded_item& item) override;
 
@@ -30,7 +30,7 @@ class stream_forwarder final : public item_forwarder {
 
     worker_state& state_;
     stream_worker& worker_;
-    outbox& outbox_;
+    filling_buffers& filling_buffers_;
 };
 
 }  // namespace crossdock

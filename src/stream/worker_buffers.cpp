@@ -18,32 +18,32 @@ thread_local std::vector<std::weak_ptr<worker_buffers*>> drains_of_thread;
 
 worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int number)
     : state_(engine, number),
-      outbox_(state_, worker),
-      forwarder_(state_, worker, outbox_),
+      filling_buffers_(state_, worker),
+      forwarder_(state_, worker, filling_buffers_),
       delivery_(state_, worker, forwarder_) {}
 
 // --------------------------------------------------------------------------- pushes
 
 void worker_buffers::after_push(stream_cursor& open) {
-    if (outbox_.cursors().is_refusing()) {
-        outbox_.cursors().reset_refused(open);
+    if (filling_buffers_.cursors().is_refusing()) {
+        filling_buffers_.cursors().reset_refused(open);
         require_open();
     }
-    const std::size_t index = outbox_.cursors().index_of(open);
-    const source_buffer& buffer = outbox_[index];
+    const std::size_t index = filling_buffers_.cursors().index_of(open);
+    const source_buffer& buffer = filling_buffers_[index];
     if (buffer.is_closed()) {
-        open = outbox_.cursors().closed(buffer.channel());
+        open = filling_buffers_.cursors().closed(buffer.channel());
         if (!is_inside_) require_room();
-        outbox_.begin_with_written(index);
+        filling_buffers_.begin_with_written(index);
     }
     const bool is_overflow = buffer.is_overflow();
-    const bool has_left = outbox_.finish_push(index);
+    const bool has_left = filling_buffers_.finish_push(index);
     if (!is_inside_ && (has_left || is_overflow)) relieve();
 }
 
 void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
                                  std::span<const std::byte> item) {
-    const std::uint32_t capacity = shape().capacity(outbox_[index].channel());
+    const std::uint32_t capacity = shape().capacity(filling_buffers_[index].channel());
     if (stream_record::room(item.size()) > capacity) {
         throw error(errc::size_mismatch,
                     fmt::format("an item of {} bytes does not fit into a buffer of {}, {} of which "
@@ -52,9 +52,9 @@ void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
     }
     if (!is_inside_) {
         require_open();
-        if (outbox_[index].is_closed()) require_room();
+        if (filling_buffers_[index].is_closed()) require_room();
     }
-    const bool has_changed = outbox_.push_record(index, tag, item);
+    const bool has_changed = filling_buffers_.push_record(index, tag, item);
     if (!is_inside_ && has_changed) relieve();
 }
 
@@ -77,7 +77,7 @@ void worker_buffers::require_open() const {
 // Before a push outside handlers takes memory for another buffer.
 void worker_buffers::require_room() {
     require_open();
-    if (options().pressure != back_pressure::fail || outbox_.find_free()) return;
+    if (options().pressure != back_pressure::fail || filling_buffers_.find_free()) return;
     throw error(errc::invalid_state,
                 fmt::format("all {} buffers of worker {} are in use; call progress() and push "
                             "again, or raise max_buffers",
@@ -92,11 +92,11 @@ bool worker_buffers::has_room(std::size_t index) {
 }
 
 bool worker_buffers::finds_room(std::size_t index) {
-    if (is_inside_ || outbox_.find_free()) return true;
-    if (options().pressure == back_pressure::fail && !outbox_[index].is_closed()) return true;
-    outbox_.leave_oldest();
+    if (is_inside_ || filling_buffers_.find_free()) return true;
+    if (options().pressure == back_pressure::fail && !filling_buffers_[index].is_closed()) return true;
+    filling_buffers_.leave_oldest();
     state_.engine.drive_for_worker();
-    return outbox_.find_free();
+    return filling_buffers_.find_free();
 }
 
 // After a push outside handlers has sent a buffer: handles what came meanwhile, while it is in the
@@ -106,8 +106,8 @@ void worker_buffers::relieve() {
     if (options().pressure == back_pressure::progress && has_arrivals()) receive_all();
     const bool never_waits =
         std::exchange(is_promised_, false) || options().pressure == back_pressure::fail;
-    if (outbox_.find_free()) return;
-    if (outbox_.has_all_open()) outbox_.leave_oldest();
+    if (filling_buffers_.find_free()) return;
+    if (filling_buffers_.has_all_open()) filling_buffers_.leave_oldest();
     if (!never_waits) wait_for_room();
 }
 
@@ -122,12 +122,12 @@ void worker_buffers::wait_for_room() {
         stream_delivery& delivery;
     };
     const keeping arrivals(delivery_, options().pressure == back_pressure::block);
-    while (!outbox_.find_free() && !state_.engine.has_failed()) {
+    while (!filling_buffers_.find_free() && !state_.engine.has_failed()) {
         const count_t num_handled = receive_all();
-        outbox_.leave_urgent();
+        filling_buffers_.leave_urgent();
         state_.engine.drive_for_worker(++num_turns_);
-        if (num_handled == 0 && !outbox_.find_free()) {
-            if (outbox_.has_all_open()) outbox_.leave_oldest();
+        if (num_handled == 0 && !filling_buffers_.find_free()) {
+            if (filling_buffers_.has_all_open()) filling_buffers_.leave_oldest();
             pause_wait();
         }
     }
@@ -155,8 +155,8 @@ void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
     }
     flush(to);
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
-        const std::size_t index = outbox_.cursors().index_for(channel, to);
-        outbox_[index].set_limit(static_cast<std::uint32_t>(num_items));
+        const std::size_t index = filling_buffers_.cursors().index_for(channel, to);
+        filling_buffers_[index].set_limit(static_cast<std::uint32_t>(num_items));
     }
 }
 
@@ -165,12 +165,12 @@ void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
 // From here on pushes come from handlers, which may push during a drain.
 void worker_buffers::begin_inside() noexcept {
     is_inside_ = true;
-    outbox_.cursors().set_refusing(false);
+    filling_buffers_.cursors().set_refusing(false);
 }
 
 void worker_buffers::end_inside() noexcept {
     is_inside_ = false;
-    outbox_.cursors().set_refusing(is_draining() || has_ended_ || is_closed_);
+    filling_buffers_.cursors().set_refusing(is_draining() || has_ended_ || is_closed_);
 }
 
 count_t worker_buffers::receive_all() {
@@ -196,10 +196,10 @@ count_t worker_buffers::progress() {
         throw error(errc::invalid_state,
                     "progress() of a stream after close(); make another stream");
     const count_t count = handle_kept() + receive_all();
-    outbox_.leave_urgent();
-    outbox_.send_waiting();
+    filling_buffers_.leave_urgent();
+    filling_buffers_.send_waiting();
     if (options().max_age_seconds) {
-        outbox_.leave_old(state_.engine.now() -
+        filling_buffers_.leave_old(state_.engine.now() -
                           static_cast<std::int64_t>(*options().max_age_seconds * 1e9));
     }
     state_.engine.drive_for_worker(++num_turns_);
@@ -210,10 +210,10 @@ count_t worker_buffers::progress() {
 void worker_buffers::when_idle() {
     if (options().flush_on_idle || is_draining()) {
         const count_t before = state_.statistics.messages;
-        outbox_.leave_all(is_draining() ? flush_cause::drain : flush_cause::idle);
+        filling_buffers_.leave_all(is_draining() ? flush_cause::drain : flush_cause::idle);
         if (state_.statistics.messages != before) state_.engine.drive_for_worker();
     }
-    if (is_draining() && !outbox_.has_waiting()) {
+    if (is_draining() && !filling_buffers_.has_waiting()) {
         published_handled_.store(state_.handled, std::memory_order_release);
         state_.is_quiet.store(true, std::memory_order_relaxed);
     }
@@ -222,7 +222,7 @@ void worker_buffers::when_idle() {
 void worker_buffers::flush() {
     if (is_closed_)
         throw error(errc::invalid_state, "flush() of a stream after close(); flush before it");
-    outbox_.leave_all(flush_cause::request);
+    filling_buffers_.leave_all(flush_cause::request);
     if (!is_inside_) state_.engine.drive_for_worker();
 }
 
@@ -230,7 +230,7 @@ void worker_buffers::flush(worker_id to) {
     if (is_closed_)
         throw error(errc::invalid_state, "flush() of a stream after close(); flush before it");
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
-        outbox_.leave_with_shared(outbox_.cursors().index_for(channel, to), flush_cause::request);
+        filling_buffers_.leave_with_shared(filling_buffers_.cursors().index_for(channel, to), flush_cause::request);
     }
     if (!is_inside_) state_.engine.drive_for_worker();
 }
@@ -252,8 +252,8 @@ void worker_buffers::start_drain() {
     own_drain_ = std::make_shared<worker_buffers*>(this);
     drains_of_thread.push_back(own_drain_);
     state_.is_draining = true;
-    outbox_.cursors().set_refusing(true);
-    outbox_.leave_all(flush_cause::drain);
+    filling_buffers_.cursors().set_refusing(true);
+    filling_buffers_.leave_all(flush_cause::drain);
     state_.memory().add_draining(state_.engine.shared_holder());
     state_.is_quiet.store(false, std::memory_order_relaxed);
     state_.engine.add_draining();
@@ -278,8 +278,8 @@ bool worker_buffers::test_drain() {
         if (state_.failure) std::rethrow_exception(state_.failure);
         require_open();
     }
-    outbox_.free_overflow();
-    outbox_.cursors().set_refusing(false);
+    filling_buffers_.free_overflow();
+    filling_buffers_.cursors().set_refusing(false);
     return true;
 }
 
@@ -297,18 +297,18 @@ void worker_buffers::progress_other_drains() {
 void worker_buffers::close() noexcept {
     state_.statistics.peak_buffers = peak_buffers();  // while the shared memory exists
     is_closed_ = true;
-    outbox_.cursors().set_refusing(true);
+    filling_buffers_.cursors().set_refusing(true);
 }
 
 bool worker_buffers::is_at_rest() const noexcept {
-    return !is_draining() && sent() == sent_before_ && !delivery_.has_later() && outbox_.is_empty();
+    return !is_draining() && sent() == sent_before_ && !delivery_.has_later() && filling_buffers_.is_empty();
 }
 
 stream_statistics worker_buffers::statistics() const {
     stream_statistics result = state_.statistics;
     result.items =
-        state_.sent.load(std::memory_order_relaxed) + outbox_.num_combined() + outbox_.num_unsent();
-    result.combined += outbox_.num_combined();
+        state_.sent.load(std::memory_order_relaxed) + filling_buffers_.num_combined() + filling_buffers_.num_unsent();
+    result.combined += filling_buffers_.num_combined();
     result.peak_buffers = peak_buffers();
     return result;
 }

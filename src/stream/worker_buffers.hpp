@@ -9,14 +9,14 @@
 
 #include "crossdock/detail/stream/stream_worker.hpp"
 #include "line_allocator.hpp"
-#include "outbox.hpp"
+#include "filling_buffers.hpp"
 #include "stream_delivery.hpp"
 #include "stream_forwarder.hpp"
 #include "worker_state.hpp"
 
 namespace crossdock {
 
-// Coordinates the two sides of a worker: the `outbox` of what it pushes and the `stream_delivery`
+// Coordinates the two sides of a worker: the `filling_buffers` of what it pushes and the `stream_delivery`
 // of what comes. Decides when a push may begin a buffer, waits, or is refused, and takes part in
 // drains. `stream_worker` has the table of its states.
 //
@@ -76,7 +76,7 @@ class alignas(line_pair_bytes) worker_buffers {
     count_t peak_buffers() const noexcept;
 
     worker_state state_;
-    outbox outbox_;
+    filling_buffers filling_buffers_;
     stream_forwarder forwarder_;
     stream_delivery delivery_;
 

@@ -44,7 +44,7 @@ class plan_file {
 
     bool is_wanted() const noexcept { return file_.has_value(); }
 
-    void write(const array_choice& who, std::size_t step, bench::array::request_kind kind,
+    void write(const array_choice& who, std::size_t step, bench::array::request_traits kind,
                const std::vector<planned_batch>& ranks) {
         const json head{{"schema", "crossdock.array.plans/1"},
                         {"name", who.name},

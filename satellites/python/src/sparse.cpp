@@ -17,7 +17,7 @@ namespace {
 struct outgoing_arrays {
     std::deque<item_array> arrays;
     std::string description;
-    byte_outbox outbox;
+    bytes_to_send to_send;
     exchange_options options;
 };
 
@@ -26,7 +26,7 @@ void add_message(outgoing_arrays& to, rank_t destination, nb::handle array) {
     items.hold(array, "a message", false);
     if (to.arrays.size() > 1) items.require_same_items(to.arrays.front());
     const auto bytes = items.bytes();
-    to.outbox.messages.push_back({destination, static_cast<count_t>(bytes.size()), bytes.data()});
+    to.to_send.messages.push_back({destination, static_cast<count_t>(bytes.size()), bytes.data()});
 }
 
 // Messages are a dict of arrays by destination, or a tuple of destinations, counts and all values.
@@ -52,7 +52,7 @@ outgoing_arrays collect(nb::handle messages, nb::handle algorithm, nb::handle or
         first = messages[2];
         auto& values = result.arrays.emplace_back();
         values.hold(first, "values", false);
-        result.outbox = exchange_detail::variable_outbox(
+        result.to_send = exchange_detail::variable_bytes_to_send(
             destinations, counts, {}, std::as_bytes(values.bytes()), values.item_bytes());
     } else {
         raise_type_error(
@@ -117,8 +117,8 @@ std::tuple<nb::object, nb::object, nb::object> exchange(const shared_context& st
             const count_t item_bytes =
                 sent.arrays.empty() ? 0 : static_cast<count_t>(sent.arrays.front().item_bytes());
             auto agreed_items = agree_on_items(where, {sent.description, item_bytes});
-            sent.outbox.shape.item_bytes = agreed_items.num_bytes;
-            auto received = exchange_bytes(where, sent.outbox, sent.options);
+            sent.to_send.shape.item_bytes = agreed_items.num_bytes;
+            auto received = exchange_bytes(where, sent.to_send, sent.options);
             return std::pair(std::move(agreed_items), std::move(received));
         });
     const auto came =

@@ -78,14 +78,14 @@ class LargeExchange : public testing::Test {
 TEST_F(LargeExchange, DeliversAMessageOfMoreThanTwoToThe31Bytes) {
     const bool sends = comm.rank() == 0;
     std::vector<std::byte> message;
-    byte_outbox outbox;
+    bytes_to_send to_send;
     if (sends) {
         message = long_message();
-        outbox.messages = {{1, message_bytes, message.data()}, {1, 3, message.data()}};
+        to_send.messages = {{1, message_bytes, message.data()}, {1, 3, message.data()}};
     }
     for (const char* algorithm : {"personalized", "nonblocking", "auto"}) {
         SCOPED_TRACE(algorithm);
-        const auto inbox = exchange_bytes({comm, topology::one_region(comm.num_ranks())}, outbox,
+        const auto inbox = exchange_bytes({comm, topology::one_region(comm.num_ranks())}, to_send,
                                           {.algorithm = algorithm});
 
         const auto arrived = inbox.messages();

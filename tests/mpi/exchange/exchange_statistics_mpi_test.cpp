@@ -93,12 +93,12 @@ class CountExchange : public testing::Test {
     exchange_traffic send(const context& where, const named_messages& all,
                           exchange_options options) {
         const std::vector<std::byte> data(20000);
-        byte_outbox outbox{{}, {1, all.size}};
+        bytes_to_send to_send{{}, {1, all.size}};
         for (const auto& [destination, bytes] : all.messages[own_rank()])
-            outbox.messages.push_back({destination, bytes, data.data()});
+            to_send.messages.push_back({destination, bytes, data.data()});
         exchange_traffic sent;
         options.sent = &sent;
-        exchange_bytes(where, outbox, options);
+        exchange_bytes(where, to_send, options);
         return sent;
     }
 

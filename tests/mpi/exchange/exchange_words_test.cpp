@@ -12,8 +12,8 @@ class ExchangeWords : public testing::Test {
   protected:
     void TearDown() override { comm.close(); }
 
-    std::vector<word_message> exchange(std::vector<word_message> outbox) {
-        return exchange_words(comm, topology::one_region(comm.num_ranks()), outbox);
+    std::vector<word_message> exchange(std::vector<word_message> to_send) {
+        return exchange_words(comm, topology::one_region(comm.num_ranks()), to_send);
     }
 
     void expect_rounds_apart();
@@ -24,9 +24,9 @@ class ExchangeWords : public testing::Test {
 TEST_F(ExchangeWords, DeliversNothingWhereNothingIsSent) { EXPECT_TRUE(exchange({}).empty()); }
 
 TEST_F(ExchangeWords, SortsBySourceAndDeliversEmptyAndOwnMessages) {
-    std::vector<word_message> outbox;
+    std::vector<word_message> to_send;
     for (rank_t peer = comm.num_ranks() - 1; peer >= 0; --peer) {
-        outbox.push_back(
+        to_send.push_back(
             {peer, std::vector<std::int64_t>(static_cast<std::size_t>(peer), comm.rank())});
     }
     std::vector<word_message> expected;
@@ -35,7 +35,7 @@ TEST_F(ExchangeWords, SortsBySourceAndDeliversEmptyAndOwnMessages) {
             {source, std::vector<std::int64_t>(static_cast<std::size_t>(comm.rank()), source)});
     }
 
-    EXPECT_EQ(exchange(outbox), expected);
+    EXPECT_EQ(exchange(to_send), expected);
 }
 
 void ExchangeWords::expect_rounds_apart() {
@@ -44,12 +44,12 @@ void ExchangeWords::expect_rounds_apart() {
         const rank_t from =
             (comm.rank() - round % comm.num_ranks() + comm.num_ranks()) % comm.num_ranks();
         // Every third rank is silent, so that ranks leave the rounds at different times.
-        std::vector<word_message> outbox;
-        if ((comm.rank() + round) % 3 != 0) outbox.push_back({to, {round, comm.rank()}});
+        std::vector<word_message> to_send;
+        if ((comm.rank() + round) % 3 != 0) to_send.push_back({to, {round, comm.rank()}});
         std::vector<word_message> expected;
         if ((from + round) % 3 != 0) expected.push_back({from, {round, from}});
 
-        ASSERT_EQ(exchange(outbox), expected) << round;
+        ASSERT_EQ(exchange(to_send), expected) << round;
     }
 }
 

@@ -26,12 +26,12 @@ class PeerExchange : public testing::Test {
         return result;
     }
     void expect_round(peer_exchange& rounds, int round) {
-        std::vector<word_message> outbox, expected;
+        std::vector<word_message> to_send, expected;
         for (rank_t peer = 0; peer < num_ranks(); ++peer) {
-            if (sends(rank(), peer, round)) outbox.push_back({peer, words(rank(), peer, round)});
+            if (sends(rank(), peer, round)) to_send.push_back({peer, words(rank(), peer, round)});
             if (sends(peer, rank(), round)) expected.push_back({peer, words(peer, rank(), round)});
         }
-        EXPECT_EQ(rounds.next(outbox, expected.size()), expected);
+        EXPECT_EQ(rounds.next(to_send, expected.size()), expected);
     }
 
     communicator comm{MPI_COMM_WORLD};

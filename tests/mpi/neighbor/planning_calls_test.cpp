@@ -240,7 +240,7 @@ TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
     unsetenv("CROSSDOCK_EXECUTOR");
 }
 
-TEST_F(Planning, MakesNoOutboxesForItsExchanges) {
+TEST_F(Planning, MakesNoSendBuffersForItsExchanges) {
     if (comm.rank() == 0) setenv("CROSSDOCK_ALGORITHM", "shared_memory", 1);
 
     plan_every_route({comm, regions}, {.executor = "persistent"});

@@ -18,10 +18,10 @@ using index_list = std::vector<std::uint32_t>;
 class all_routers {
   public:
     all_routers(const std::string& route_name, const topology& regions,
-                const block_partition& owners, const request_kind& kind) {
+                const block_partition& owners, const request_traits& kind) {
         for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
             routings_.push_back(
-                std::make_unique<request_routing>(route_name, regions, owners, rank));
+                std::make_unique<batch_route>(route_name, regions, owners, rank));
             routers_.push_back(std::make_unique<router>(*routings_.back(), kind));
         }
     }
@@ -78,7 +78,7 @@ class all_routers {
         of(source).take_replies(stage, d, messages_.back().data());
     }
 
-    std::vector<std::unique_ptr<request_routing>> routings_;
+    std::vector<std::unique_ptr<batch_route>> routings_;
     std::vector<std::unique_ptr<router>> routers_;
     std::vector<raw_buffer> messages_;
 };

@@ -10,7 +10,7 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief Words to a rank (in an outbox) or from a rank (in an inbox).
+/// @brief Words to a rank (that is sent) or from a rank (in an inbox).
 struct word_message {
     rank_t peer = 0;
     std::vector<std::int64_t> words;

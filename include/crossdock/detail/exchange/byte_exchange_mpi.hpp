@@ -51,7 +51,7 @@ struct exchange_options {
 /// @brief The `max_forwarded_bytes` of "auto".
 inline constexpr count_t auto_max_forwarded_bytes = 4096;
 
-/// @brief Bytes to a rank (in an outbox) or from a rank (in an inbox), which lie elsewhere.
+/// @brief Bytes to a rank (that is sent) or from a rank (in an inbox), which lie elsewhere.
 ///
 /// What is sent stays the caller's until the exchange is over; what came lives as long as its
 /// inbox.
@@ -70,7 +70,7 @@ struct message_shape {
 };
 
 /// @brief What one rank brings to an exchange.
-struct byte_outbox {
+struct bytes_to_send {
     std::vector<byte_message> messages;
     message_shape shape;
     std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
@@ -119,18 +119,18 @@ class byte_inbox {
 /// is told to all by the messages that travel anyway; then nothing is delivered anywhere and the
 /// communicator is as before.
 /// @param where  its topology and machine are equal on all ranks
-/// @return valid however long the outbox lives
+/// @return valid however long the to_send lives
 /// @par Collective
 /// Yes; waits for all ranks, and waiting yields the core. `where` and `options` must be equal,
 /// which only `CROSSDOCK_CHECK=1` checks.
 /// @par Complexity
 /// Messages: see `exchange_method`. Memory follows what this rank sends, receives and forwards;
 /// `personalized`, `locality_personalized` and `reduce_scatter` reduce a vector of P counts.
-/// @throws error  `outbox.fault` of the lowest rank that has one, on all ranks
+/// @throws error  `to_send.fault` of the lowest rank that has one, on all ranks
 /// @throws error(errc::rank_out_of_range)   a destination is not a rank; on all ranks
 /// @throws error(errc::invalid_argument)    a count of bytes is negative, or positive where data is
 /// null; on all ranks
-/// @throws error(errc::invalid_argument)    `outbox.same` differs; on all ranks
+/// @throws error(errc::invalid_argument)    `to_send.same` differs; on all ranks
 /// @throws error(errc::count_mismatch)      shapes differ, or `num_sources` do not add up to what
 /// is sent; on all ranks
 /// @throws error(errc::size_mismatch)       the topology has not the communicator's number of ranks
@@ -144,7 +144,7 @@ class byte_inbox {
 /// Differs: regions of any size and order; nothing is lost that is zero or empty; `rma` gives out
 /// places by tickets and needs no window of size P, which `rma_fence` has; errors and sizes are agreed on in passing;
 /// `routed` and `shared_memory` are new.
-byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
+byte_inbox exchange_bytes(const context& where, const bytes_to_send& to_send,
                           const exchange_options& options = {});
 
 /// @brief What exchanges with the algorithm `name` run there; under "auto", from now on.
@@ -159,7 +159,7 @@ exchange_algorithm resolve_exchange_algorithm(const context& where, const std::s
 
 /// @brief Words in place of bytes, as planning talks: for the machine of the communicator, since
 /// that of a rank's context is an argument that need not be right.
-/// @param fault  this rank's, as in `byte_outbox`; so is `same`
+/// @param fault  this rank's, as in `bytes_to_send`; so is `same`
 /// @param late   receives what this rank failed with when all had agreed that nobody has, so that it
 /// can say so the next time; without `late` it is thrown on this rank alone
 /// @param bits   of this rank; receives those that all ranks have, or none where no message of the
@@ -168,7 +168,7 @@ exchange_algorithm resolve_exchange_algorithm(const context& where, const std::s
 /// @par Collective
 /// As `exchange_bytes`.
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
-                                         const std::vector<word_message>& outbox,
+                                         const std::vector<word_message>& to_send,
                                          const std::optional<error>& fault = std::nullopt,
                                          const equal_arguments& same = {},
                                          std::optional<error>* late = nullptr,

@@ -19,7 +19,7 @@
 namespace CROSSDOCK_EXPORT crossdock {
 
 class CROSSDOCK_HIDDEN stream_forwarder;
-class CROSSDOCK_HIDDEN outbox;
+class CROSSDOCK_HIDDEN filling_buffers;
 class CROSSDOCK_HIDDEN stream_engine;
 class CROSSDOCK_HIDDEN worker_buffers;
 
@@ -200,7 +200,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
 
   private:
     friend class stream_forwarder;
-    friend class outbox;
+    friend class filling_buffers;
     friend class stream_engine;
 
     struct endpoint_in_buffer {

@@ -9,9 +9,9 @@
 
 #include "combined_requests.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
-#include "outgoing_requests.hpp"
-#include "request_kind.hpp"
-#include "request_routing.hpp"
+#include "requests_by_destination.hpp"
+#include "request_traits.hpp"
+#include "batch_route.hpp"
 
 namespace crossdock {
 
@@ -23,17 +23,17 @@ namespace crossdock {
 /// The first list is what stayed, or at hop 0 the rank's own requests; the others are of one source
 /// each.
 ///
-/// Invariant, once lists were taken where `request_kind::is_combined_at`: every request has a
+/// Invariant, once lists were taken where `request_traits::is_combined_at`: every request has a
 /// position in `held()`; there is a value for each position if the kind has values; and before the
 /// owner's hop, `outgoing()` covers all positions. A reply is for a position, too, and so finds its
 /// way to every request that has the position.
 template <class Index>
-class request_hop {
+class held_requests {
   public:
     /// @param routing  borrowed
     /// @param number   0 … the number of stages; the last is the owner's
     /// @param memory   must outlive the hop
-    request_hop(const request_routing& routing, const request_kind& kind, std::size_t number,
+    held_requests(const batch_route& routing, const request_traits& kind, std::size_t number,
                 std::pmr::memory_resource* memory);
 
     /// @brief Takes all lists, combines them and finds out where they go.
@@ -47,12 +47,12 @@ class request_hop {
     const combined_requests<Index>& held() const noexcept { return held_; }
     /// @brief Combined values, by position.
     const std::byte* values() const noexcept { return values_.data(); }
-    const outgoing_requests& outgoing() const noexcept { return outgoing_; }
+    const requests_by_destination& outgoing() const noexcept { return outgoing_; }
 
     /// @brief How many requests go to the d-th destination.
     std::size_t num_requests(std::size_t d) const { return total_length(outgoing_.to(d)); }
 
-    /// @brief Writes the requests for the d-th destination, as a `request_message`.
+    /// @brief Writes the requests for the d-th destination, as a `request_layout`.
     void pack(std::size_t d, std::byte* to) const;
 
     /// @brief The requests that stay, as the first list of the next hop; they lie in this one.
@@ -64,7 +64,7 @@ class request_hop {
     template <class Write>
     void take_stayed_replies(Write&& write);
 
-    /// @brief Takes the replies of the d-th destination, a `reply_message`.
+    /// @brief Takes the replies of the d-th destination, a `reply_layout`.
     void take_replies(std::size_t d, const std::byte* from);
 
     /// @brief Writes the replies to the requests of a list, in its order.
@@ -73,13 +73,13 @@ class request_hop {
   private:
     void combine_values();
 
-    const request_routing& routing_;
-    request_kind kind_;
+    const batch_route& routing_;
+    request_traits kind_;
     std::size_t number_;
     std::pmr::memory_resource* memory_;
     std::vector<request_list<Index>> lists_;
     combined_requests<Index> held_;
-    outgoing_requests outgoing_;
+    requests_by_destination outgoing_;
     raw_buffer values_;         // by position
     raw_buffer replies_;        // by position
     raw_vector<Index> stayed_;  // copies of what stays, where it is of several ranges
@@ -88,7 +88,7 @@ class request_hop {
 
 template <class Index>
 template <class Write>
-void request_hop<Index>::take_stayed_replies(Write&& write) {
+void held_requests<Index>::take_stayed_replies(Write&& write) {
     const std::size_t item_bytes = kind_.reply_bytes;
     replies_ = raw_buffer(static_cast<std::size_t>(held_.size()) * item_bytes, memory_);
     const auto ranges = outgoing_.staying();
@@ -102,7 +102,7 @@ void request_hop<Index>::take_stayed_replies(Write&& write) {
     scatter_ranges(ranges, stayed.data(), item_bytes, replies_.data());
 }
 
-extern template class request_hop<std::uint32_t>;
-extern template class request_hop<std::uint64_t>;
+extern template class held_requests<std::uint32_t>;
+extern template class held_requests<std::uint64_t>;
 
 }  // namespace crossdock

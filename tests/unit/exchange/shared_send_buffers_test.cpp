@@ -1,5 +1,5 @@
 // A thread for each rank of a domain, so that ThreadSanitizer sees how messages are handed over.
-#include "src/exchange/shared_outboxes.hpp"
+#include "src/exchange/shared_send_buffers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-namespace crossdock::shared_outboxes_test {
+namespace crossdock::shared_send_buffers_test {
 namespace {
 
 constexpr std::size_t line = 64;
@@ -42,9 +42,9 @@ struct received_note {
 // One rank of a domain, which keeps what comes.
 class member {
   public:
-    member(std::vector<std::byte*> outboxes, std::size_t here, std::size_t room_bytes)
-        : outboxes_(std::move(outboxes), here, room_bytes), here_(static_cast<rank_t>(here)) {
-        outboxes_.initialize();
+    member(std::vector<std::byte*> send_buffers, std::size_t here, std::size_t room_bytes)
+        : send_buffers_(std::move(send_buffers), here, room_bytes), here_(static_cast<rank_t>(here)) {
+        send_buffers_.initialize();
     }
 
     std::vector<received_note> exchange(const std::vector<note>& notes,
@@ -58,7 +58,7 @@ class member {
         }
         std::deque<std::string> came;
         std::vector<envelope> arrived;
-        agreed = outboxes_.exchange(
+        agreed = send_buffers_.exchange(
             agreement(own), messages,
             [&](count_t bytes) {
                 auto& room = came.emplace_back(static_cast<std::size_t>(bytes), '?');
@@ -77,22 +77,22 @@ class member {
     agreement agreed;
 
   private:
-    shared_outboxes outboxes_;
+    shared_send_buffers send_buffers_;
     rank_t here_;
 };
 
 class domain {
   public:
     domain(std::size_t num_ranks, std::size_t room_bytes) {
-        const std::size_t bytes = shared_outboxes::outbox_bytes(num_ranks, room_bytes);
-        std::vector<std::byte*> outboxes;
+        const std::size_t bytes = shared_send_buffers::send_buffer_bytes(num_ranks, room_bytes);
+        std::vector<std::byte*> send_buffers;
         for (std::size_t rank = 0; rank < num_ranks; ++rank) {
             memory_.emplace_back(
                 static_cast<std::byte*>(::operator new (bytes, std::align_val_t{line})));
-            outboxes.push_back(memory_.back().get());
+            send_buffers.push_back(memory_.back().get());
         }
         for (std::size_t rank = 0; rank < num_ranks; ++rank)
-            members_.emplace_back(outboxes, rank, room_bytes);
+            members_.emplace_back(send_buffers, rank, room_bytes);
     }
 
     // Calls `run(rank, member)` in a thread for each rank.
@@ -108,7 +108,7 @@ class domain {
     std::deque<member> members_;
 };
 
-// Few words for most, several for some, and now and then one that is longer than any outbox of these tests.
+// Few words for most, several for some, and now and then one that is longer than any send buffer of these tests.
 std::vector<note> random_notes(std::size_t here, std::size_t num_ranks, std::mt19937_64& random) {
     std::vector<note> notes;
     for (auto i = random() % 7; num_ranks > 1 && i > 0; --i) {
@@ -136,9 +136,9 @@ std::vector<received_note> expected_at(std::size_t rank,
     return expected;
 }
 
-class SharedOutboxThreads : public testing::TestWithParam<std::size_t> {};
+class SharedSendBufferThreads : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(SharedOutboxThreads, HandOverAllMessagesOfEveryExchangeInTheirOrder) {
+TEST_P(SharedSendBufferThreads, HandOverAllMessagesOfEveryExchangeInTheirOrder) {
     constexpr int num_exchanges = 300;
     const std::size_t num_ranks = GetParam();
     for (const std::size_t room_bytes : {head_bytes + 8, head_bytes + 48, std::size_t{4096}}) {
@@ -163,7 +163,7 @@ TEST_P(SharedOutboxThreads, HandOverAllMessagesOfEveryExchangeInTheirOrder) {
     }
 }
 
-TEST_P(SharedOutboxThreads, TellAllOfAFaultAndOfNumbersThatDiffer) {
+TEST_P(SharedSendBufferThreads, TellAllOfAFaultAndOfNumbersThatDiffer) {
     const std::size_t num_ranks = GetParam();
     const std::size_t last = num_ranks - 1;
     std::vector<std::vector<agreement>> agreed(num_ranks);
@@ -187,13 +187,13 @@ TEST_P(SharedOutboxThreads, TellAllOfAFaultAndOfNumbersThatDiffer) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, SharedOutboxThreads, testing::Values(1, 2, 3, 5, 8));
+INSTANTIATE_TEST_SUITE_P(Ranks, SharedSendBufferThreads, testing::Values(1, 2, 3, 5, 8));
 
-TEST(SharedOutboxes, TakeTheBytesOfTwoHalves) {
+TEST(SharedSendBuffers, TakeTheBytesOfTwoHalves) {
     // A line for the head, one for up to 16 sections, and the room.
-    EXPECT_EQ(shared_outboxes::outbox_bytes(16, 4096), 2 * (64 + 64 + 4096));
-    EXPECT_EQ(shared_outboxes::outbox_bytes(17, 24), 2 * (64 + 128 + 64));
+    EXPECT_EQ(shared_send_buffers::send_buffer_bytes(16, 4096), 2 * (64 + 64 + 4096));
+    EXPECT_EQ(shared_send_buffers::send_buffer_bytes(17, 24), 2 * (64 + 128 + 64));
 }
 
 }  // namespace
-}  // namespace crossdock::shared_outboxes_test
+}  // namespace crossdock::shared_send_buffers_test

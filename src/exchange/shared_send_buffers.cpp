@@ -1,4 +1,4 @@
-#include "shared_outboxes.hpp"
+#include "shared_send_buffers.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,32 +16,32 @@ constexpr std::size_t alignment = 8;  // of messages
 
 std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-struct alignas(line) outbox_head {
+struct alignas(line) send_buffer_head {
     std::atomic<std::uint64_t> round;  // that the half holds
     std::uint64_t has_more;
     agreement agreed;
 };
-static_assert(sizeof(outbox_head) == line && std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(sizeof(send_buffer_head) == line && std::atomic<std::uint64_t>::is_always_lock_free);
 
 std::size_t index_bytes(std::size_t num_ranks) {
     return rounded(num_ranks * sizeof(std::uint32_t), line);
 }
 
 std::size_t half_bytes(std::size_t num_ranks, std::size_t room_bytes) {
-    return sizeof(outbox_head) + index_bytes(num_ranks) + rounded(room_bytes, line);
+    return sizeof(send_buffer_head) + index_bytes(num_ranks) + rounded(room_bytes, line);
 }
 
 }  // namespace
 
-// The half of an outbox that a round uses.
-class shared_outboxes::half {
+// The half of a send buffer that a round uses.
+class shared_send_buffers::half {
   public:
     half(std::byte* memory, std::size_t num_ranks)
-        : memory_(memory), room_at_(sizeof(outbox_head) + index_bytes(num_ranks)) {}
+        : memory_(memory), room_at_(sizeof(send_buffer_head) + index_bytes(num_ranks)) {}
 
-    outbox_head& head() const { return *reinterpret_cast<outbox_head*>(memory_); }
+    send_buffer_head& head() const { return *reinterpret_cast<send_buffer_head*>(memory_); }
     std::uint32_t* ends() const {
-        return reinterpret_cast<std::uint32_t*>(memory_ + sizeof(outbox_head));
+        return reinterpret_cast<std::uint32_t*>(memory_ + sizeof(send_buffer_head));
     }
     std::byte* room() const { return memory_ + room_at_; }
     // What is for the rank with this number.
@@ -55,33 +55,33 @@ class shared_outboxes::half {
     std::size_t room_at_;
 };
 
-std::size_t shared_outboxes::outbox_bytes(std::size_t num_ranks, std::size_t room_bytes) {
+std::size_t shared_send_buffers::send_buffer_bytes(std::size_t num_ranks, std::size_t room_bytes) {
     return 2 * half_bytes(num_ranks, room_bytes);
 }
 
-shared_outboxes::shared_outboxes(std::vector<std::byte*> outboxes, std::size_t here,
+shared_send_buffers::shared_send_buffers(std::vector<std::byte*> send_buffers, std::size_t here,
                                  std::size_t room_bytes)
-    : outboxes_(std::move(outboxes)),
+    : send_buffers_(std::move(send_buffers)),
       here_(here),
       room_bytes_(room_bytes),
-      begun_(outboxes_.size()) {}
+      begun_(send_buffers_.size()) {}
 
-void shared_outboxes::initialize() const {
-    for (const std::size_t first : {std::size_t{0}, half_bytes(outboxes_.size(), room_bytes_)})
-        std::construct_at(reinterpret_cast<outbox_head*>(outboxes_[here_] + first));
+void shared_send_buffers::initialize() const {
+    for (const std::size_t first : {std::size_t{0}, half_bytes(send_buffers_.size(), room_bytes_)})
+        std::construct_at(reinterpret_cast<send_buffer_head*>(send_buffers_[here_] + first));
 }
 
-shared_outboxes::half shared_outboxes::half_of(std::size_t rank) const {
-    const std::size_t first = round_ % 2 * half_bytes(outboxes_.size(), room_bytes_);
-    return {outboxes_[rank] + first, outboxes_.size()};
+shared_send_buffers::half shared_send_buffers::half_of(std::size_t rank) const {
+    const std::size_t first = round_ % 2 * half_bytes(send_buffers_.size(), room_bytes_);
+    return {send_buffers_[rank] + first, send_buffers_.size()};
 }
 
-agreement shared_outboxes::exchange(const agreement& own, std::vector<placed_envelope> messages,
+agreement shared_send_buffers::exchange(const agreement& own, std::vector<placed_envelope> messages,
                                     const room_maker& make_room, const std::function<void()>& pause,
                                     std::vector<envelope>& arrived) {
     if (!std::ranges::is_sorted(messages, {}, &placed_envelope::place))
         std::ranges::stable_sort(messages, {}, &placed_envelope::place);
-    with_reserve([&] { arrived.reserve(arrived.size() + outboxes_.size()); });
+    with_reserve([&] { arrived.reserve(arrived.size() + send_buffers_.size()); });
     agreement agreed = own;
     cursor done;
     bool has_more = false;
@@ -92,7 +92,7 @@ agreement shared_outboxes::exchange(const agreement& own, std::vector<placed_env
         head.has_more = has_more ? 1 : 0;
         head.agreed = own;
         head.round.store(round_, std::memory_order_release);
-        for (std::size_t source = 0; source < outboxes_.size(); ++source) {
+        for (std::size_t source = 0; source < send_buffers_.size(); ++source) {
             if (source == here_) continue;
             const auto& other = half_of(source).head();
             while (other.round.load(std::memory_order_acquire) != round_) pause();
@@ -105,10 +105,10 @@ agreement shared_outboxes::exchange(const agreement& own, std::vector<placed_env
 }
 
 // Returns whether something is left for the next round.
-bool shared_outboxes::write(std::span<const placed_envelope> messages, cursor& done) const {
+bool shared_send_buffers::write(std::span<const placed_envelope> messages, cursor& done) const {
     const half into = half_of(here_);
     std::size_t end = 0;
-    for (std::size_t rank = 0; rank < outboxes_.size(); ++rank) {
+    for (std::size_t rank = 0; rank < send_buffers_.size(); ++rank) {
         while (done.message < messages.size() && messages[done.message].place == rank &&
                room_bytes_ - end >= sizeof(envelope_head)) {
             const envelope& message = messages[done.message].message;
@@ -126,7 +126,7 @@ bool shared_outboxes::write(std::span<const placed_envelope> messages, cursor& d
     return done.message < messages.size();
 }
 
-void shared_outboxes::read(std::size_t source, const room_maker& make_room,
+void shared_send_buffers::read(std::size_t source, const room_maker& make_room,
                            std::vector<envelope>& arrived) {
     auto& begun = begun_[source];
     auto section = half_of(source).section(here_);

@@ -7,25 +7,25 @@
 #include <vector>
 
 #include "crossdock/detail/array/route_rule.hpp"
-#include "request_routing.hpp"
+#include "batch_route.hpp"
 
 namespace crossdock {
 
 /// @brief One routing for all batches; with the route "auto" one for few requests and one for many.
-class batch_routings {
+class batch_routes {
   public:
     /// @param route  "auto", or a name that `make_route` takes
     /// @param m      borrowed; only "auto" reads it, as well as `expected_requests` and `size`
     /// @throws as `make_route`
-    batch_routings(const topology& regions, const block_partition& owners, rank_t here,
+    batch_routes(const topology& regions, const block_partition& owners, rank_t here,
                    const std::string& route, count_t expected_requests, const request_size& size,
                    const machine& m);
 
     /// @brief Chooses the routing of the next batch.
-    const request_routing& choose_next();
+    const batch_route& choose_next();
 
     /// @brief The routing that was chosen last.
-    const request_routing& latest() const { return routings_[latest_]; }
+    const batch_route& latest() const { return routings_[latest_]; }
 
     /// @brief Learns how many requests the rank with the most requests had in the last batch.
     void learn(count_t most_requests);
@@ -35,7 +35,7 @@ class batch_routings {
 
   private:
     std::optional<array_route_rule> rule_;  // of "auto"
-    std::vector<request_routing> routings_;
+    std::vector<batch_route> routings_;
     std::size_t latest_ = 0;
 };
 

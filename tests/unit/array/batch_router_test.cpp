@@ -1,11 +1,11 @@
-#include "src/array/batch_requests.hpp"
+#include "src/array/batch_router.hpp"
 
 #include <gtest/gtest.h>
 
 #include "crossdock/detail/array/write_rule.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock::batch_requests_test {
+namespace crossdock::batch_router_test {
 namespace {
 
 const std::byte* bytes(const std::vector<int>& values) {
@@ -15,11 +15,11 @@ const std::byte* bytes(const std::vector<int>& values) {
 std::byte* bytes(std::vector<int>& values) { return reinterpret_cast<std::byte*>(values.data()); }
 
 // Rank 0 of two sends to rank 1, which owns entries 4 to 7.
-class BatchRequests : public testing::Test {
+class BatchRouter : public testing::Test {
   protected:
-    using requests = batch_requests<std::uint32_t>;
+    using requests = batch_router<std::uint32_t>;
 
-    static request_routing routing_of(rank_t rank) {
+    static batch_route routing_of(rank_t rank) {
         return {"direct", topology::one_region(2), block_partition::blocks(8, 2), rank};
     }
 
@@ -32,18 +32,18 @@ class BatchRequests : public testing::Test {
         return message;
     }
 
-    request_routing at_sender = routing_of(0);
-    request_routing at_owner = routing_of(1);
+    batch_route at_sender = routing_of(0);
+    batch_route at_owner = routing_of(1);
     requests sender{at_sender, std::pmr::new_delete_resource()};
     requests owner{at_owner, std::pmr::new_delete_resource()};
     write_rule write = make_write_rule<int>(overwrite::any, nullptr);
-    request_kind writes{{}, write.operation.get(), 0};
-    request_kind reads{{}, nullptr, sizeof(int)};
+    request_traits writes{{}, write.operation.get(), 0};
+    request_traits reads{{}, nullptr, sizeof(int)};
 };
 
-TEST_F(BatchRequests, OfAllKindsShareAMessage) {
+TEST_F(BatchRouter, OfAllKindsShareAMessage) {
     const auto add = make_update_operation<int>(sum());
-    const request_kind updates{{}, &add, 0};
+    const request_traits updates{{}, &add, 0};
     for (auto* const one : {&sender, &owner}) {
         const bool is_sender = one == &sender;
         const auto only_sender = [&](std::vector<count_t> indices) {
@@ -80,7 +80,7 @@ TEST_F(BatchRequests, OfAllKindsShareAMessage) {
     EXPECT_EQ(counted.stages[0].sent.items, 6);
 }
 
-TEST_F(BatchRequests, AreNoneOfAKindThatWasNotStarted) {
+TEST_F(BatchRouter, AreNoneOfAKindThatWasNotStarted) {
     for (auto* const one : {&sender, &owner}) one->start(request_type::read, reads, {}, nullptr);
 
     EXPECT_EQ(sender.num_requests(0, 0), request_counts{});
@@ -97,7 +97,7 @@ TEST_F(BatchRequests, AreNoneOfAKindThatWasNotStarted) {
     EXPECT_EQ(counted.stages[0].empty_messages, 1);
 }
 
-TEST_F(BatchRequests, MayBeStartedAnewAfterAFault) {
+TEST_F(BatchRouter, MayBeStartedAnewAfterAFault) {
     const std::vector<count_t> outside{8};
     const auto fault =
         test::thrown_by([&] { sender.start(request_type::read, reads, outside, nullptr); });
@@ -109,4 +109,4 @@ TEST_F(BatchRequests, MayBeStartedAnewAfterAFault) {
 }
 
 }  // namespace
-}  // namespace crossdock::batch_requests_test
+}  // namespace crossdock::batch_router_test

@@ -13,35 +13,35 @@
 
 namespace crossdock {
 
-/// @brief The outboxes of all ranks of a domain, as one of them sees them.
+/// @brief The send buffers of all ranks of a domain, as one of them sees them.
 ///
-/// An exchange has rounds. In each, a rank writes into its outbox as much as there is room for, says so with the
-/// round's number, waits for the outboxes of all others, and copies what is for it. There is another round while
-/// anybody has more, so that messages of any number and length pass through outboxes of one size.
+/// An exchange has rounds. In each, a rank writes into its send buffer as much as there is room for, says so with the
+/// round's number, waits for the send buffers of all others, and copies what is for it. There is another round while
+/// anybody has more, so that messages of any number and length pass through send buffers of one size.
 ///
-///     outbox of rank 0 of 3   round, agreement, has more | 0 32 56 | - "to 1" "to 1" - "to 2" -
+///     send buffer of rank 0 of 3   round, agreement, has more | 0 32 56 | - "to 1" "to 1" - "to 2" -
 ///                                                        ends of the sections for ranks 0, 1, 2
 ///
-/// An outbox has two halves for rounds in turn. To end a round a rank must have heard that all others began it, and so
+/// A send buffer has two halves for rounds in turn. To end a round a rank must have heard that all others began it, and so
 /// have read all of the round before: the half of that one is free for the next.
-class shared_outboxes {
+class shared_send_buffers {
   public:
     /// @brief Memory for a message that comes in.
     using room_maker = std::function<std::byte*(count_t bytes)>;
 
-    /// @brief The bytes of a half for messages, in each outbox.
+    /// @brief The bytes of a half for messages, in each send buffer.
     static constexpr std::size_t default_room_bytes = std::size_t{1} << 16;
 
     /// @param room_bytes  of a half for messages; a multiple of 8, and more than 16
-    static std::size_t outbox_bytes(std::size_t num_ranks,
+    static std::size_t send_buffer_bytes(std::size_t num_ranks,
                                     std::size_t room_bytes = default_room_bytes);
 
-    /// @param outboxes  of all ranks, `outbox_bytes` each, aligned to 64 bytes; must outlive this
+    /// @param send_buffers  of all ranks, `send_buffer_bytes` each, aligned to 64 bytes; must outlive this
     /// @param here      which of them is this rank's
-    shared_outboxes(std::vector<std::byte*> outboxes, std::size_t here,
+    shared_send_buffers(std::vector<std::byte*> send_buffers, std::size_t here,
                     std::size_t room_bytes = default_room_bytes);
 
-    /// @brief Initializes this rank's outbox, before any other rank uses it.
+    /// @brief Initializes this rank's send buffer, before any other rank uses it.
     void initialize() const;
 
     /// @brief Hands messages over and takes those that came.
@@ -75,7 +75,7 @@ class shared_outboxes {
     bool write(std::span<const placed_envelope> messages, cursor& done) const;
     void read(std::size_t source, const room_maker& make_room, std::vector<envelope>& arrived);
 
-    std::vector<std::byte*> outboxes_;
+    std::vector<std::byte*> send_buffers_;
     std::size_t here_;
     std::size_t room_bytes_;
     std::uint64_t round_ = 0;

@@ -1,11 +1,11 @@
-#include "outbox.hpp"
+#include "filling_buffers.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace crossdock {
 
-outbox::outbox(worker_state& state, stream_worker& worker)
+filling_buffers::filling_buffers(worker_state& state, stream_worker& worker)
     : state_(state),
       worker_(worker),
       cursors_(worker.push_, state.layout(), state.shape(), state.number),
@@ -28,7 +28,7 @@ outbox::outbox(worker_state& state, stream_worker& worker)
 }
 
 // Never waits: if no chunk is free, the buffer begins in memory beyond the bound.
-void outbox::begin(std::size_t index) {
+void filling_buffers::begin(std::size_t index) {
     source_buffer& buffer = buffers_[index].buffer;
     if (shared_) {
         buffer.begin_staging(staging_.data() + index * staging_stride_);
@@ -41,7 +41,7 @@ void outbox::begin(std::size_t index) {
     enlist(index);
 }
 
-void outbox::begin_chunk(std::size_t index, source_buffer& buffer) {
+void filling_buffers::begin_chunk(std::size_t index, source_buffer& buffer) {
     const chunk_ref ref = find_free() ? pool_.take() : no_chunk;
     const chunk c =
         ref != no_chunk ? state_.memory().at(ref) : chunk(pool_.take_overflow(), state_.shape());
@@ -51,7 +51,7 @@ void outbox::begin_chunk(std::size_t index, source_buffer& buffer) {
     state_.statistics.peak_buffers = std::max(state_.statistics.peak_buffers, ++num_filling_);
 }
 
-void outbox::enlist(std::size_t index) {
+void filling_buffers::enlist(std::size_t index) {
     slot& s = buffers_[index];
     s.serial = ++serial_;
     if (state_.shape().channel(s.buffer.channel()).is_urgent) {
@@ -63,7 +63,7 @@ void outbox::enlist(std::size_t index) {
     }
 }
 
-void outbox::begin_with_written(std::size_t index) {
+void filling_buffers::begin_with_written(std::size_t index) {
     const int channel = buffers_[index].buffer.channel();
     const bool combines = state_.shape().channel(channel).combines;
     const std::byte* const item = cursors_.written_item();
@@ -79,7 +79,7 @@ void outbox::begin_with_written(std::size_t index) {
     open.next += item_bytes;
 }
 
-bool outbox::finish_push(std::size_t index) {
+bool filling_buffers::finish_push(std::size_t index) {
     source_buffer& buffer = buffers_[index].buffer;
     if (buffer.is_at_sample()) buffer.take_sample(state_.engine.now());
     if (!buffer.is_full()) return false;
@@ -87,12 +87,12 @@ bool outbox::finish_push(std::size_t index) {
     return true;
 }
 
-bool outbox::push_record(std::size_t index, std::uint32_t tag, std::span<const std::byte> item) {
+bool filling_buffers::push_record(std::size_t index, std::uint32_t tag, std::span<const std::byte> item) {
     const std::int64_t pushed = sampler_.is_next() ? state_.engine.now() : 0;
     return append_record(index, {item, tag, state_.number, pushed}, false);
 }
 
-bool outbox::append_record(std::size_t index, const forwarded_item& item, bool is_forwarded) {
+bool filling_buffers::append_record(std::size_t index, const forwarded_item& item, bool is_forwarded) {
     source_buffer& buffer = buffers_[index].buffer;
     if (!buffer.is_closed() && !buffer.has_room_for(stream_record::room(item.bytes.size()))) {
         leave(index, flush_cause::full);
@@ -105,13 +105,13 @@ bool outbox::append_record(std::size_t index, const forwarded_item& item, bool i
     return begins || leaves;
 }
 
-void outbox::finish_forwarded(std::size_t index) {
+void filling_buffers::finish_forwarded(std::size_t index) {
     source_buffer& buffer = buffers_[index].buffer;
     if (buffer.is_at_sample()) buffer.postpone_sample(sampler_);
     if (buffer.is_full()) leave(index, flush_cause::full);
 }
 
-void outbox::leave(std::size_t index, flush_cause cause) {
+void filling_buffers::leave(std::size_t index, flush_cause cause) {
     source_buffer& buffer = buffers_[index].buffer;
     buffer.correct(sampler_);
     state_.count_sent(buffer.num_pushed());
@@ -124,7 +124,7 @@ void outbox::leave(std::size_t index, flush_cause cause) {
     cursors_.set_waiting(index, nullptr, nullptr);
 }
 
-void outbox::send(std::size_t index, const source_buffer& buffer, flush_cause cause) {
+void filling_buffers::send(std::size_t index, const source_buffer& buffer, flush_cause cause) {
     const chunk c = buffer.contents();
     c.head().items = buffer.num_items();
     c.close(buffer.fill());
@@ -139,12 +139,12 @@ void outbox::send(std::size_t index, const source_buffer& buffer, flush_cause ca
 }
 
 // Even if nothing is staged, earlier items may be in the shared buffer.
-void outbox::leave_with_shared(std::size_t index, flush_cause cause) {
+void filling_buffers::leave_with_shared(std::size_t index, flush_cause cause) {
     if (!buffers_[index].buffer.is_closed()) leave(index, cause);
     if (shared_) shared_->close(index, cause);
 }
 
-void outbox::leave_all(flush_cause cause) {
+void filling_buffers::leave_all(flush_cause cause) {
     leave_urgent();
     while (const auto e = begun_.take(stale())) {
         leave(e->index, cause);
@@ -153,7 +153,7 @@ void outbox::leave_all(flush_cause cause) {
     send_waiting();
 }
 
-void outbox::leave_urgent() {
+void filling_buffers::leave_urgent() {
     for (const std::size_t index : urgent_) {
         buffers_[index].is_listed = false;
         leave_with_shared(index, flush_cause::urgent);
@@ -161,14 +161,14 @@ void outbox::leave_urgent() {
     urgent_.clear();
 }
 
-void outbox::leave_old(std::int64_t limit) {
+void filling_buffers::leave_old(std::int64_t limit) {
     while (const auto e = begun_.take_until(limit, stale())) {
         leave_with_shared(e->index, flush_cause::age);
     }
     if (shared_) shared_->close_old(limit);
 }
 
-void outbox::leave_oldest() {
+void filling_buffers::leave_oldest() {
     if (shared_) {
         shared_->close_oldest();
     } else if (const auto e = begun_.take(stale())) {
@@ -176,17 +176,17 @@ void outbox::leave_oldest() {
     }
 }
 
-bool outbox::has_all_open() {
+bool filling_buffers::has_all_open() {
     const std::size_t num_open = num_own_open_ + (shared_ ? shared_->num_own_open() : 0);
     return num_open >= state_.memory().numbers().chunks_per_worker;
 }
 
-bool outbox::is_empty() const noexcept {
+bool filling_buffers::is_empty() const noexcept {
     return std::all_of(buffers_.begin(), buffers_.end(),
                        [](const slot& s) { return s.buffer.is_closed(); });
 }
 
-std::int64_t outbox::num_unsent() const noexcept {
+std::int64_t filling_buffers::num_unsent() const noexcept {
     std::int64_t sum = 0;
     for (const slot& s : buffers_) {
         if (!s.buffer.is_closed()) sum += s.buffer.num_pushed();

@@ -25,18 +25,18 @@ using request_counts = std::array<count_t, num_request_types>;
 ///
 /// Invariant: a kind that was not started has no router, and no requests in any message.
 template <class Index>
-class batch_requests {
+class batch_router {
   public:
     /// @param routing  borrowed
     /// @param memory   must outlive the object
-    batch_requests(const request_routing& routing, std::pmr::memory_resource* memory)
+    batch_router(const batch_route& routing, std::pmr::memory_resource* memory)
         : routing_(routing), memory_(memory) {}
 
     /// @brief Combines this rank's own requests of a kind; those it was started with before are
     /// gone.
     /// @param values  of `indices`; not kept
-    /// @throws as `to_indices` and `request_hop::take`
-    void start(request_type type, const request_kind& kind, std::span<const count_t> indices,
+    /// @throws as `to_indices` and `held_requests::take`
+    void start(request_type type, const request_traits& kind, std::span<const count_t> indices,
                const std::byte* values);
 
     /// @brief How many of its own requests are left, combined.
@@ -54,7 +54,7 @@ class batch_requests {
 
     /// @brief Takes what came from every source of the stage, in their order.
     /// @param from  as `pack` wrote it; stays where it is
-    /// @throws as `request_hop::take`
+    /// @throws as `held_requests::take`
     void take(std::size_t stage, std::span<const request_counts> counts,
               std::span<const std::byte* const> from);
 
@@ -75,12 +75,12 @@ class batch_requests {
         return std::span(routers_).first(num_request_types - 1);
     }
 
-    const request_routing& routing_;
+    const batch_route& routing_;
     std::pmr::memory_resource* memory_;
     std::array<std::optional<combining_router<Index>>, num_request_types> routers_;
 };
 
-extern template class batch_requests<std::uint32_t>;
-extern template class batch_requests<std::uint64_t>;
+extern template class batch_router<std::uint32_t>;
+extern template class batch_router<std::uint64_t>;
 
 }  // namespace crossdock

@@ -1,23 +1,23 @@
-#include "src/array/request_hop.hpp"
+#include "src/array/held_requests.hpp"
 
 #include <gtest/gtest.h>
 
-#include "src/array/request_message.hpp"
+#include "src/array/request_layout.hpp"
 
-namespace crossdock::request_hop_test {
+namespace crossdock::held_requests_test {
 namespace {
 
 using index_list = std::vector<std::uint32_t>;
 
 // Rank 0 of four with two entries each. In stage 0 it keeps what is for ranks 0 and 2, and sends
 // what is for ranks 1 and 3 to rank 1.
-class RequestHop : public testing::Test {
+class HeldRequests : public testing::Test {
   protected:
-    request_hop<std::uint32_t> make(const request_kind& kind, std::size_t number) const {
+    held_requests<std::uint32_t> make(const request_traits& kind, std::size_t number) const {
         return {routing, kind, number, std::pmr::new_delete_resource()};
     }
 
-    request_routing routing{"locality", topology::from_string("cyclic:2x2"),
+    batch_route routing{"locality", topology::from_string("cyclic:2x2"),
                             block_partition::blocks(8, 4), 0};
 };
 
@@ -35,9 +35,9 @@ const std::byte* bytes(const std::vector<int>& values) {
     return reinterpret_cast<const std::byte*>(values.data());
 }
 
-TEST_F(RequestHop, CombinesIndicesAndValuesAndDividesThem) {
+TEST_F(HeldRequests, CombinesIndicesAndValuesAndDividesThem) {
     const auto operation = make_update_operation<int>(sum());
-    const request_kind updates{{}, &operation, 0};
+    const request_traits updates{{}, &operation, 0};
     const index_list own{7, 0, 5, 2, 7, 0};
     const std::vector<int> values{1, 10, 100, 1000, 10000, 100000};
     auto hop = make(updates, 0);
@@ -49,7 +49,7 @@ TEST_F(RequestHop, CombinesIndicesAndValuesAndDividesThem) {
     EXPECT_EQ(ints_at(hop.values(), 4), (std::vector<int>{100010, 1000, 100, 10001}));
 
     ASSERT_EQ(hop.num_requests(0), 2);
-    const request_message<std::uint32_t> message(updates, 2);
+    const request_layout<std::uint32_t> message(updates, 2);
     const raw_buffer buffer(message.num_bytes());
     hop.pack(0, buffer.data());
     const auto sent = message.decode(buffer.data(), true);
@@ -63,23 +63,23 @@ TEST_F(RequestHop, CombinesIndicesAndValuesAndDividesThem) {
 }
 
 // Replies come to what stayed in two ranges and from rank 1, and go to the requests of two lists.
-TEST_F(RequestHop, SplitsRepliesAsItsListsWereCombined) {
+TEST_F(HeldRequests, SplitsRepliesAsItsListsWereCombined) {
     for (const auto& one : registered_combining()) {
         SCOPED_TRACE(one.name);
-        const request_kind reads{{one.strategy, true, true}, nullptr, sizeof(int)};
+        const request_traits reads{{one.strategy, true, true}, nullptr, sizeof(int)};
         const std::vector<index_list> lists{{0, 2, 5}, {5, 7, 2}};
         auto hop = make(reads, 0);
         hop.take({{lists[0], {}, nullptr, false}, {lists[1], {}, nullptr, false}});
         EXPECT_EQ(hop.num_taken(), 6);
         const auto num_sent = hop.num_requests(0);
         const auto stayed = hop.stay();
-        const request_message<std::uint32_t> request(reads, num_sent);
+        const request_layout<std::uint32_t> request(reads, num_sent);
         const raw_buffer sent(request.num_bytes());
         hop.pack(0, sent.data());
         const auto asked = request.decode(sent.data(), false);
 
         // The reply to a request is ten times its index; with return slots, in reverse order.
-        const reply_message reply(reads, num_sent);
+        const reply_layout reply(reads, num_sent);
         const raw_buffer replies(reply.num_bytes());
         std::vector<position_t> slots(asked.return_slots.rbegin(), asked.return_slots.rend());
         reply.encode_return_slots(slots, replies.data());
@@ -108,8 +108,8 @@ TEST_F(RequestHop, SplitsRepliesAsItsListsWereCombined) {
     }
 }
 
-TEST_F(RequestHop, LeavesReadsAsTheyComeAtTheOwner) {
-    const request_kind reads{{}, nullptr, sizeof(int)};
+TEST_F(HeldRequests, LeavesReadsAsTheyComeAtTheOwner) {
+    const request_traits reads{{}, nullptr, sizeof(int)};
     const index_list own{1}, of_others{1, 0};
     auto hop = make(reads, 2);
 
@@ -121,4 +121,4 @@ TEST_F(RequestHop, LeavesReadsAsTheyComeAtTheOwner) {
 }
 
 }  // namespace
-}  // namespace crossdock::request_hop_test
+}  // namespace crossdock::held_requests_test

@@ -1,4 +1,4 @@
-#include "batch_routings.hpp"
+#include "batch_routes.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace crossdock {
 
-batch_routings::batch_routings(const topology& regions, const block_partition& owners, rank_t here,
+batch_routes::batch_routes(const topology& regions, const block_partition& owners, rank_t here,
                                const std::string& route, count_t expected_requests,
                                const request_size& size, const machine& m) {
     std::vector<std::string> names{route};
@@ -18,16 +18,16 @@ batch_routings::batch_routings(const topology& regions, const block_partition& o
     choose_next();
 }
 
-const request_routing& batch_routings::choose_next() {
+const batch_route& batch_routes::choose_next() {
     latest_ = rule_ && rule_->route_for_next() != rule_->route_for_many() ? 1 : 0;
     return latest();
 }
 
-void batch_routings::learn(count_t most_requests) {
+void batch_routes::learn(count_t most_requests) {
     if (rule_) rule_->learn(most_requests);
 }
 
-std::size_t batch_routings::max_stages() const {
+std::size_t batch_routes::max_stages() const {
     return std::max(routings_.front().num_stages(), routings_.back().num_stages());
 }
 

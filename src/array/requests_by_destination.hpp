@@ -8,7 +8,7 @@
 
 #include "combined_requests.hpp"
 #include "position_range.hpp"
-#include "request_routing.hpp"
+#include "batch_route.hpp"
 
 namespace crossdock {
 
@@ -20,15 +20,15 @@ namespace crossdock {
 ///
 /// Invariant: every position is in one range, of one destination or of what stays; the ranges of
 /// each ascend, and no two of them touch.
-class outgoing_requests {
+class requests_by_destination {
   public:
-    outgoing_requests() = default;
+    requests_by_destination() = default;
 
     /// @brief Of requests with indices that ascend strictly: one range for each run of owners.
     /// @par Complexity
     /// For each owner a binary search.
     template <class Index>
-    static outgoing_requests of_sorted(const request_routing& routing, std::size_t stage,
+    static requests_by_destination of_sorted(const batch_route& routing, std::size_t stage,
                                        std::span<const Index> indices);
 
     /// @brief Of requests in any order: moves them to at most one range for each destination.
@@ -36,7 +36,7 @@ class outgoing_requests {
     /// @par Complexity
     /// Linear in the requests.
     template <class Index>
-    static outgoing_requests group(const request_routing& routing, std::size_t stage,
+    static requests_by_destination group(const batch_route& routing, std::size_t stage,
                                    combined_requests<Index>& held,
                                    std::pmr::memory_resource* memory);
 
@@ -45,7 +45,7 @@ class outgoing_requests {
     std::span<const position_range> staying() const { return ranges_.back(); }
 
   private:
-    explicit outgoing_requests(std::size_t num_destinations) : ranges_(num_destinations + 1) {}
+    explicit requests_by_destination(std::size_t num_destinations) : ranges_(num_destinations + 1) {}
     void append(std::size_t d, const position_range& range);
 
     std::vector<std::vector<position_range>> ranges_;  // by destination; the last is what stays

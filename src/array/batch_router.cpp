@@ -1,4 +1,4 @@
-#include "batch_requests.hpp"
+#include "batch_router.hpp"
 
 #include <numeric>
 
@@ -7,7 +7,7 @@
 namespace crossdock {
 
 template <class Index>
-void batch_requests<Index>::start(request_type type, const request_kind& kind,
+void batch_router<Index>::start(request_type type, const request_traits& kind,
                                   std::span<const count_t> indices, const std::byte* values) {
     auto& router = routers_[static_cast<std::size_t>(type)];
     router.emplace(routing_, kind, memory_);
@@ -16,14 +16,14 @@ void batch_requests<Index>::start(request_type type, const request_kind& kind,
 }
 
 template <class Index>
-count_t batch_requests<Index>::num_held() const {
+count_t batch_router<Index>::num_held() const {
     count_t result = 0;
     for (const auto& router : routers_) result += router ? router->num_held() : 0;
     return result;
 }
 
 template <class Index>
-request_counts batch_requests<Index>::num_requests(std::size_t stage, std::size_t d) const {
+request_counts batch_router<Index>::num_requests(std::size_t stage, std::size_t d) const {
     request_counts result{};
     for (std::size_t type = 0; type < num_request_types; ++type) {
         if (routers_[type]) result[type] = routers_[type]->num_requests(stage, d);
@@ -32,7 +32,7 @@ request_counts batch_requests<Index>::num_requests(std::size_t stage, std::size_
 }
 
 template <class Index>
-count_t batch_requests<Index>::packed_bytes(const request_counts& counts) const {
+count_t batch_router<Index>::packed_bytes(const request_counts& counts) const {
     count_t result = 0;
     for (std::size_t type = 0; type < num_request_types; ++type) {
         if (routers_[type]) result += routers_[type]->packed_bytes(counts[type]);
@@ -41,7 +41,7 @@ count_t batch_requests<Index>::packed_bytes(const request_counts& counts) const 
 }
 
 template <class Index>
-void batch_requests<Index>::pack(std::size_t stage, std::size_t d, const request_counts& counts,
+void batch_router<Index>::pack(std::size_t stage, std::size_t d, const request_counts& counts,
                                  std::byte* to) const {
     for (std::size_t type = 0; type < num_request_types; ++type) {
         if (counts[type] == 0) continue;
@@ -51,7 +51,7 @@ void batch_requests<Index>::pack(std::size_t stage, std::size_t d, const request
 }
 
 template <class Index>
-void batch_requests<Index>::take(std::size_t stage, std::span<const request_counts> counts,
+void batch_router<Index>::take(std::size_t stage, std::span<const request_counts> counts,
                                  std::span<const std::byte* const> from) {
     std::array<std::vector<packed_requests>, num_request_types> packed;
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -68,14 +68,14 @@ void batch_requests<Index>::take(std::size_t stage, std::span<const request_coun
 }
 
 template <class Index>
-void batch_requests<Index>::apply(std::byte* entries) const {
+void batch_router<Index>::apply(std::byte* entries) const {
     for (const auto& router : changes()) {
         if (router) router->apply(entries);
     }
 }
 
 template <class Index>
-std::vector<count_t> batch_requests<Index>::changing_offsets() const {
+std::vector<count_t> batch_router<Index>::changing_offsets() const {
     std::vector<count_t> result;
     for (const auto& router : changes()) {
         if (!router) continue;
@@ -86,7 +86,7 @@ std::vector<count_t> batch_requests<Index>::changing_offsets() const {
 }
 
 template <class Index>
-void batch_requests<Index>::count(array_statistics& result) const {
+void batch_router<Index>::count(array_statistics& result) const {
     for (const auto& router : routers_) {
         if (router) router->count(result);
     }
@@ -99,7 +99,7 @@ void batch_requests<Index>::count(array_statistics& result) const {
     }
 }
 
-template class batch_requests<std::uint32_t>;
-template class batch_requests<std::uint64_t>;
+template class batch_router<std::uint32_t>;
+template class batch_router<std::uint64_t>;
 
 }  // namespace crossdock

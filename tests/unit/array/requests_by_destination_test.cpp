@@ -1,4 +1,4 @@
-#include "src/array/outgoing_requests.hpp"
+#include "src/array/requests_by_destination.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/routes.hpp"
 
-namespace crossdock::outgoing_requests_test {
+namespace crossdock::requests_by_destination_test {
 namespace {
 
 using index_list = std::vector<std::uint32_t>;
@@ -23,15 +23,15 @@ combined_requests<std::uint32_t> combine(combining strategy, const index_list& i
     return held;
 }
 
-outgoing_requests find(const request_routing& routing, combined_requests<std::uint32_t>& held) {
+requests_by_destination find(const batch_route& routing, combined_requests<std::uint32_t>& held) {
     return held.is_sorted()
-               ? outgoing_requests::of_sorted(routing, 0, std::span(held.indices()))
-               : outgoing_requests::group(routing, 0, held, std::pmr::new_delete_resource());
+               ? requests_by_destination::of_sorted(routing, 0, std::span(held.indices()))
+               : requests_by_destination::group(routing, 0, held, std::pmr::new_delete_resource());
 }
 
 // In stage 0: every position is in one range, and each range leads where the route says.
-void expect_partition(const request_routing& routing, const combined_requests<std::uint32_t>& held,
-                      const outgoing_requests& out) {
+void expect_partition(const batch_route& routing, const combined_requests<std::uint32_t>& held,
+                      const requests_by_destination& out) {
     const auto& destinations = routing.stages[0].destinations;
     std::vector<int> times(held.indices().size());
     for (std::size_t d = 0; d <= destinations.size(); ++d) {
@@ -58,14 +58,14 @@ void expect_partition(const request_routing& routing, const combined_requests<st
     EXPECT_EQ(times, std::vector<int>(times.size(), 1));
 }
 
-TEST(OutgoingRequests, CoverEveryPositionOnceOnEveryRoute) {
+TEST(RequestsByDestination, CoverEveryPositionOnceOnEveryRoute) {
     std::mt19937_64 draw(3);
     for (const char* const where : {"1x1", "2x2", "5,1,3", "cyclic:4x4"}) {
         const auto regions = topology::from_string(where);
         const auto owners = block_partition::blocks(40, regions.num_ranks());
         for (const auto& route_name : test::conformance_routes()) {
             for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
-                const request_routing routing(route_name, regions, owners, rank);
+                const batch_route routing(route_name, regions, owners, rank);
                 for (const std::size_t length : {0U, 3U, 60U}) {
                     index_list indices(length);
                     for (auto& index : indices) index = static_cast<std::uint32_t>(draw() % 40);
@@ -81,8 +81,8 @@ TEST(OutgoingRequests, CoverEveryPositionOnceOnEveryRoute) {
     }
 }
 
-TEST(OutgoingRequests, AreRangesOfWhatIsSorted) {
-    const request_routing routing("locality", topology::from_string("cyclic:2x2"),
+TEST(RequestsByDestination, AreRangesOfWhatIsSorted) {
+    const batch_route routing("locality", topology::from_string("cyclic:2x2"),
                                   block_partition::blocks(8, 4), 0);
     auto held = combine(combining::sort, {0, 1, 2, 3, 4, 5, 6, 7}, 8);
 
@@ -93,8 +93,8 @@ TEST(OutgoingRequests, AreRangesOfWhatIsSorted) {
     EXPECT_EQ(as_vector(out.staying()), (ranges{{0, 2}, {4, 2}}));
 }
 
-TEST(OutgoingRequests, JoinRangesThatTouch) {
-    const request_routing routing("hypercube", topology::one_region(4),
+TEST(RequestsByDestination, JoinRangesThatTouch) {
+    const batch_route routing("hypercube", topology::one_region(4),
                                   block_partition::blocks(8, 4), 0);
     auto held = combine(combining::sort, {0, 3, 4, 7}, 8);
 
@@ -105,8 +105,8 @@ TEST(OutgoingRequests, JoinRangesThatTouch) {
     EXPECT_EQ(as_vector(out.staying()), (ranges{{0, 2}}));
 }
 
-TEST(OutgoingRequests, AreGroupedWhereTheyAreInNoOrder) {
-    const request_routing routing("locality", topology::from_string("cyclic:2x2"),
+TEST(RequestsByDestination, AreGroupedWhereTheyAreInNoOrder) {
+    const batch_route routing("locality", topology::from_string("cyclic:2x2"),
                                   block_partition::blocks(8, 4), 0);
     auto held = combine(combining::hash, {7, 0, 6, 5, 3}, 8);
 
@@ -119,4 +119,4 @@ TEST(OutgoingRequests, AreGroupedWhereTheyAreInNoOrder) {
 }
 
 }  // namespace
-}  // namespace crossdock::outgoing_requests_test
+}  // namespace crossdock::requests_by_destination_test

@@ -1,4 +1,4 @@
-#include "outgoing_requests.hpp"
+#include "requests_by_destination.hpp"
 
 #include <absl/container/flat_hash_map.h>
 
@@ -15,7 +15,7 @@ namespace {
 // Which of a stage's destinations a request for an owner goes to; their number if it stays.
 class destination_finder {
   public:
-    destination_finder(const request_routing& routing, std::size_t stage)
+    destination_finder(const batch_route& routing, std::size_t stage)
         : routing_(routing), stage_(stage) {}
 
     std::size_t num_destinations() const { return destinations().size(); }
@@ -33,7 +33,7 @@ class destination_finder {
   private:
     const std::vector<rank_t>& destinations() const { return routing_.stages[stage_].destinations; }
 
-    const request_routing& routing_;
+    const batch_route& routing_;
     std::size_t stage_;
     leader_table no_leaders_;
 };
@@ -66,7 +66,7 @@ class destination_table {
 
 }  // namespace
 
-void outgoing_requests::append(std::size_t d, const position_range& range) {
+void requests_by_destination::append(std::size_t d, const position_range& range) {
     auto& ranges = ranges_[d];
     if (!ranges.empty() && ranges.back().first + ranges.back().length == range.first) {
         ranges.back().length += range.length;
@@ -77,10 +77,10 @@ void outgoing_requests::append(std::size_t d, const position_range& range) {
 
 // An owner's entries are one stretch of what is sorted.
 template <class Index>
-outgoing_requests outgoing_requests::of_sorted(const request_routing& routing, std::size_t stage,
+requests_by_destination requests_by_destination::of_sorted(const batch_route& routing, std::size_t stage,
                                                std::span<const Index> indices) {
     const destination_finder finder(routing, stage);
-    outgoing_requests result(finder.num_destinations());
+    requests_by_destination result(finder.num_destinations());
     for (auto first = indices.begin(); first != indices.end();) {
         const rank_t owner = routing.owners.owner(static_cast<count_t>(*first));
         const count_t end = routing.owners.first(owner + 1);
@@ -94,7 +94,7 @@ outgoing_requests outgoing_requests::of_sorted(const request_routing& routing, s
 }
 
 template <class Index>
-outgoing_requests outgoing_requests::group(const request_routing& routing, std::size_t stage,
+requests_by_destination requests_by_destination::group(const batch_route& routing, std::size_t stage,
                                            combined_requests<Index>& held,
                                            std::pmr::memory_resource* memory) {
     const auto& indices = held.indices();
@@ -110,7 +110,7 @@ outgoing_requests outgoing_requests::group(const request_routing& routing, std::
         position = table.of(static_cast<rank_t>(position));
         ++next[position];
     }
-    outgoing_requests result(finder.num_destinations());
+    requests_by_destination result(finder.num_destinations());
     position_t first = 0;
     for (std::size_t d = 0; d < next.size(); ++d) {
         const position_t length = next[d];
@@ -123,14 +123,14 @@ outgoing_requests outgoing_requests::group(const request_routing& routing, std::
     return result;
 }
 
-template outgoing_requests outgoing_requests::of_sorted(const request_routing&, std::size_t,
+template requests_by_destination requests_by_destination::of_sorted(const batch_route&, std::size_t,
                                                         std::span<const std::uint32_t>);
-template outgoing_requests outgoing_requests::of_sorted(const request_routing&, std::size_t,
+template requests_by_destination requests_by_destination::of_sorted(const batch_route&, std::size_t,
                                                         std::span<const std::uint64_t>);
-template outgoing_requests outgoing_requests::group(const request_routing&, std::size_t,
+template requests_by_destination requests_by_destination::group(const batch_route&, std::size_t,
                                                     combined_requests<std::uint32_t>&,
                                                     std::pmr::memory_resource*);
-template outgoing_requests outgoing_requests::group(const request_routing&, std::size_t,
+template requests_by_destination requests_by_destination::group(const batch_route&, std::size_t,
                                                     combined_requests<std::uint64_t>&,
                                                     std::pmr::memory_resource*);
 

@@ -7,7 +7,7 @@
 
 #include "combined_requests.hpp"
 #include "position_range.hpp"
-#include "request_kind.hpp"
+#include "request_traits.hpp"
 
 namespace crossdock {
 
@@ -19,9 +19,9 @@ namespace crossdock {
 /// part begins at a multiple of the largest alignment, and so does what follows the message, if the
 /// message does.
 template <class Index>
-class request_message {
+class request_layout {
   public:
-    request_message(const request_kind& kind, std::size_t num_requests);
+    request_layout(const request_traits& kind, std::size_t num_requests);
 
     std::size_t num_bytes() const noexcept { return end_; }
 
@@ -49,9 +49,9 @@ class request_message {
 ///
 /// There are return slots where the requests had them. Invariant: values begin at a multiple of the
 /// largest alignment.
-class reply_message {
+class reply_layout {
   public:
-    reply_message(const request_kind& kind, std::size_t num_requests);
+    reply_layout(const request_traits& kind, std::size_t num_requests);
 
     std::size_t num_bytes() const noexcept { return end_; }
     std::size_t values_begin() const noexcept { return values_begin_; }
@@ -68,7 +68,7 @@ class reply_message {
     std::size_t end_;
 };
 
-extern template class request_message<std::uint32_t>;
-extern template class request_message<std::uint64_t>;
+extern template class request_layout<std::uint32_t>;
+extern template class request_layout<std::uint64_t>;
 
 }  // namespace crossdock

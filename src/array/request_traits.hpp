@@ -12,7 +12,7 @@ namespace crossdock {
 /// @brief The writes, the updates or the reads of a batch. Equal on all ranks.
 ///
 /// Requests pass the hops 0 … S on a route of S stages; hop S is the owner's.
-struct request_kind {
+struct request_traits {
     combining_options combine;
     const value_operation* operation = nullptr;  ///< of writes and updates
     std::size_t reply_bytes = 0;                 ///< of a value that is read; 0: nothing comes back

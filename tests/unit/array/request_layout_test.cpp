@@ -1,4 +1,4 @@
-#include "src/array/request_message.hpp"
+#include "src/array/request_layout.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "crossdock/detail/array/write_rule.hpp"
 
-namespace crossdock::request_message_test {
+namespace crossdock::request_layout_test {
 namespace {
 
 constexpr std::size_t alignment = alignof(std::max_align_t);
@@ -21,13 +21,13 @@ std::vector<std::size_t> positions_in(std::span<const position_range> ranges) {
 
 // Encodes and decodes the requests at some of ten positions; nothing but the message is written.
 template <class Index>
-void expect_round_trip(const request_kind& kind, const std::vector<position_range>& ranges) {
+void expect_round_trip(const request_traits& kind, const std::vector<position_range>& ranges) {
     std::vector<Index> indices;
     for (Index k = 0; k < 10; ++k) indices.push_back(static_cast<Index>(~Index{0} - 3 * k));
     std::vector<std::byte> values(10 * kind.value_bytes());
     for (std::size_t b = 0; b < values.size(); ++b) values[b] = static_cast<std::byte>(b + 1);
     const auto positions = positions_in(ranges);
-    const request_message<Index> message(kind, positions.size());
+    const request_layout<Index> message(kind, positions.size());
     EXPECT_EQ(message.num_bytes() % alignment, 0);
     const raw_buffer buffer(message.num_bytes() + alignment);
     std::fill_n(buffer.data(), buffer.size_bytes(), std::byte{77});
@@ -52,7 +52,7 @@ void expect_round_trip(const request_kind& kind, const std::vector<position_rang
         EXPECT_EQ(buffer.data()[message.num_bytes() + b], std::byte{77});
 }
 
-TEST(RequestMessage, IsReadAsItWasWritten) {
+TEST(RequestLayout, IsReadAsItWasWritten) {
     const auto characters = make_update_operation<char>(sum());
     const auto numbers = make_update_operation<double>(sum());
     const std::vector<std::vector<position_range>> all_ranges{
@@ -62,8 +62,8 @@ TEST(RequestMessage, IsReadAsItWasWritten) {
             const combining_options options{strategy, true, true};
             SCOPED_TRACE(to_string(strategy) + " " + std::to_string(ranges.size()));
             for (const auto& kind :
-                 {request_kind{options, nullptr, 8}, request_kind{options, &characters, 0},
-                  request_kind{options, &numbers, 0}}) {
+                 {request_traits{options, nullptr, 8}, request_traits{options, &characters, 0},
+                  request_traits{options, &numbers, 0}}) {
                 expect_round_trip<std::uint32_t>(kind, ranges);
                 expect_round_trip<std::uint64_t>(kind, ranges);
             }
@@ -71,23 +71,23 @@ TEST(RequestMessage, IsReadAsItWasWritten) {
     }
 }
 
-TEST(RequestMessage, PadsEveryPartToTheLargestAlignment) {
+TEST(RequestLayout, PadsEveryPartToTheLargestAlignment) {
     const auto characters = make_update_operation<char>(sum());
-    const request_kind reads{{combining::envelope_sort, true, true}, nullptr, 8};
-    const request_kind updates{{}, &characters, 0};
+    const request_traits reads{{combining::envelope_sort, true, true}, nullptr, 8};
+    const request_traits updates{{}, &characters, 0};
 
-    EXPECT_EQ(request_message<std::uint32_t>(reads, 0).num_bytes(), 0);
-    EXPECT_EQ(request_message<std::uint32_t>(reads, 1).num_bytes(), 2 * alignment);
-    EXPECT_EQ(request_message<std::uint32_t>(updates, 1).num_bytes(), 2 * alignment);
-    EXPECT_EQ(request_message<std::uint64_t>(updates, alignment).num_bytes(), 9 * alignment);
+    EXPECT_EQ(request_layout<std::uint32_t>(reads, 0).num_bytes(), 0);
+    EXPECT_EQ(request_layout<std::uint32_t>(reads, 1).num_bytes(), 2 * alignment);
+    EXPECT_EQ(request_layout<std::uint32_t>(updates, 1).num_bytes(), 2 * alignment);
+    EXPECT_EQ(request_layout<std::uint64_t>(updates, alignment).num_bytes(), 9 * alignment);
 }
 
 TEST(ReplyMessage, HasReturnSlotsWhereTheRequestsHadThem) {
     const std::vector<position_t> slots{7, 0, 4};
-    const request_kind in_order{{}, nullptr, 8};
-    const request_kind by_slots{{combining::envelope_sort, true, true}, nullptr, 8};
-    const reply_message without(in_order, 3);
-    const reply_message with(by_slots, 3);
+    const request_traits in_order{{}, nullptr, 8};
+    const request_traits by_slots{{combining::envelope_sort, true, true}, nullptr, 8};
+    const reply_layout without(in_order, 3);
+    const reply_layout with(by_slots, 3);
     const raw_buffer buffer(with.num_bytes());
 
     EXPECT_EQ(without.values_begin(), 0);
@@ -102,4 +102,4 @@ TEST(ReplyMessage, HasReturnSlotsWhereTheRequestsHadThem) {
 }
 
 }  // namespace
-}  // namespace crossdock::request_message_test
+}  // namespace crossdock::request_layout_test

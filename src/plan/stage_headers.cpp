@@ -1,4 +1,4 @@
-#include "stage_outbox.hpp"
+#include "stage_headers.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -37,19 +37,19 @@ run_target header_reader::target() {
     return {packed_rank(one), packed_number(one)};
 }
 
-std::size_t stage_outbox::place_of(rank_t peer) {
+std::size_t stage_headers::place_of(rank_t peer) {
     const auto [found, is_new] = places_.try_emplace(peer, entries_.size());
     if (is_new) entries_.push_back({peer});
     return found->second;
 }
 
-void stage_outbox::add_target(std::size_t place, const run_target& target) {
+void stage_headers::add_target(std::size_t place, const run_target& target) {
     auto& runs = entries_[place].runs;
     if (runs.open_targets().empty()) open_.push_back(place);
     runs.add_target(target);
 }
 
-void stage_outbox::send_run(const item_run& run, std::span<const count_t> item_positions) {
+void stage_headers::send_run(const item_run& run, std::span<const count_t> item_positions) {
     for (const std::size_t place : open_) {
         auto& to = entries_[place];
         if (item_positions.empty()) {
@@ -64,7 +64,7 @@ void stage_outbox::send_run(const item_run& run, std::span<const count_t> item_p
     open_.clear();
 }
 
-void stage_outbox::send_list(rank_t source, rank_t destination,
+void stage_headers::send_list(rank_t source, rank_t destination,
                              std::span<const count_t> positions) {
     if (positions.empty()) return;
     auto& to = entries_[place_of(destination)];
@@ -74,7 +74,7 @@ void stage_outbox::send_list(rank_t source, rank_t destination,
 }
 
 template <class PositionOf>
-void stage_outbox::add_positions(entry& to, count_t num_items, PositionOf&& position_of) const {
+void stage_headers::add_positions(entry& to, count_t num_items, PositionOf&& position_of) const {
     const auto targets = to.runs.open_targets();
     const std::size_t num_copies = shares_copies_ ? 1 : targets.size();
     const std::size_t first = to.positions.size();
@@ -85,19 +85,19 @@ void stage_outbox::add_positions(entry& to, count_t num_items, PositionOf&& posi
     }
 }
 
-std::vector<word_message> stage_outbox::take(std::vector<outgoing_message>& sends) {
+std::vector<word_message> stage_headers::take(std::vector<outgoing_message>& sends) {
     std::sort(entries_.begin(), entries_.end(),
               [](const auto& a, const auto& b) { return a.peer < b.peer; });
-    std::vector<word_message> outbox;
-    outbox.reserve(entries_.size());
+    std::vector<word_message> headers;
+    headers.reserve(entries_.size());
     for (auto& one : entries_) {
-        outbox.push_back({one.peer, header_of(one)});
+        headers.push_back({one.peer, header_of(one)});
         if (!one.positions.empty()) sends.push_back({one.peer, std::move(one.positions)});
     }
-    return outbox;
+    return headers;
 }
 
-std::vector<std::int64_t> stage_outbox::header_of(const entry& from) {
+std::vector<std::int64_t> stage_headers::header_of(const entry& from) {
     std::vector<std::int64_t> words;
     words.reserve(1 + from.receivers.size() + 2 * from.runs.runs().size() +
                   from.runs.num_targets());

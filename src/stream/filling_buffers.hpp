@@ -22,10 +22,10 @@ namespace crossdock {
 //
 // Invariant: every buffer that is not closed is in the queue of those that have begun or, if its
 // channel is urgent, in the list of those that leave at the next `progress()`.
-class outbox {
+class filling_buffers {
   public:
     // Both are kept. Sets the worker's `push_state`.
-    outbox(worker_state& state, stream_worker& worker);
+    filling_buffers(worker_state& state, stream_worker& worker);
 
     cursor_table& cursors() noexcept { return cursors_; }
     source_buffer& operator[](std::size_t index) noexcept { return buffers_[index].buffer; }

@@ -1,8 +1,8 @@
-#include "request_hop.hpp"
+#include "held_requests.hpp"
 
 #include "../base/item_bytes.hpp"
 #include "operation_error.hpp"
-#include "request_message.hpp"
+#include "request_layout.hpp"
 
 namespace crossdock {
 
@@ -31,7 +31,7 @@ void scatter(std::byte* to, const std::byte* from, std::span<const position_t> p
 }  // namespace
 
 template <class Index>
-request_hop<Index>::request_hop(const request_routing& routing, const request_kind& kind,
+held_requests<Index>::held_requests(const batch_route& routing, const request_traits& kind,
                                 std::size_t number, std::pmr::memory_resource* memory)
     : routing_(routing),
       kind_(kind),
@@ -41,21 +41,21 @@ request_hop<Index>::request_hop(const request_routing& routing, const request_ki
       stayed_(memory) {}
 
 template <class Index>
-void request_hop<Index>::take(std::vector<request_list<Index>>&& lists) {
+void held_requests<Index>::take(std::vector<request_list<Index>>&& lists) {
     lists_ = std::move(lists);
     const std::size_t num_stages = routing_.num_stages();
     if (!kind_.is_combined_at(number_, num_stages)) return;
     held_.combine(kind_.strategy_at(number_, num_stages), lists_, routing_.owners.num_entries());
     if (number_ < num_stages) {
-        outgoing_ = held_.is_sorted() ? outgoing_requests::of_sorted(routing_, number_,
+        outgoing_ = held_.is_sorted() ? requests_by_destination::of_sorted(routing_, number_,
                                                                      std::span(held_.indices()))
-                                      : outgoing_requests::group(routing_, number_, held_, memory_);
+                                      : requests_by_destination::group(routing_, number_, held_, memory_);
     }
     if (kind_.has_values()) combine_values();
 }
 
 template <class Index>
-void request_hop<Index>::combine_values() {
+void held_requests<Index>::combine_values() {
     const auto num_held = static_cast<std::size_t>(held_.size());
     const std::size_t value_bytes = kind_.value_bytes();
     values_ = raw_buffer(num_held * value_bytes, memory_);
@@ -79,20 +79,20 @@ void request_hop<Index>::combine_values() {
 }
 
 template <class Index>
-count_t request_hop<Index>::num_taken() const noexcept {
+count_t held_requests<Index>::num_taken() const noexcept {
     std::size_t result = 0;
     for (const auto& list : lists_) result += list.indices.size();
     return static_cast<count_t>(result);
 }
 
 template <class Index>
-void request_hop<Index>::pack(std::size_t d, std::byte* to) const {
-    request_message<Index>(kind_, num_requests(d))
+void held_requests<Index>::pack(std::size_t d, std::byte* to) const {
+    request_layout<Index>(kind_, num_requests(d))
         .encode(outgoing_.to(d), held_.indices(), values_.data(), to);
 }
 
 template <class Index>
-request_list<Index> request_hop<Index>::stay() {
+request_list<Index> held_requests<Index>::stay() {
     const auto ranges = outgoing_.staying();
     const std::size_t value_bytes = kind_.value_bytes();
     const bool is_sorted = kind_.is_sorted_at(number_, routing_.num_stages());
@@ -113,8 +113,8 @@ request_list<Index> request_hop<Index>::stay() {
 }
 
 template <class Index>
-void request_hop<Index>::take_replies(std::size_t d, const std::byte* from) {
-    const reply_message message(kind_, num_requests(d));
+void held_requests<Index>::take_replies(std::size_t d, const std::byte* from) {
+    const reply_layout message(kind_, num_requests(d));
     const auto slots = message.return_slots(from);
     const auto* const values = from + message.values_begin();
     if (slots.empty()) {
@@ -125,7 +125,7 @@ void request_hop<Index>::take_replies(std::size_t d, const std::byte* from) {
 }
 
 template <class Index>
-void request_hop<Index>::copy_replies(std::size_t list, std::byte* to) const {
+void held_requests<Index>::copy_replies(std::size_t list, std::byte* to) const {
     const std::size_t item_bytes = kind_.reply_bytes;
     held_.for_each_stretch(
         list, lists_[list].indices, [&](std::size_t first, std::span<const position_t> positions) {
@@ -133,7 +133,7 @@ void request_hop<Index>::copy_replies(std::size_t list, std::byte* to) const {
         });
 }
 
-template class request_hop<std::uint32_t>;
-template class request_hop<std::uint64_t>;
+template class held_requests<std::uint32_t>;
+template class held_requests<std::uint64_t>;
 
 }  // namespace crossdock

@@ -13,9 +13,9 @@ namespace crossdock {
 
 /// @brief Where this rank's requests go, stage by stage. There is at least one stage, if without
 /// partners.
-struct request_routing {
+struct batch_route {
     /// @throws as `make_route`
-    request_routing(std::string_view route_name, const topology& where, const block_partition& of,
+    batch_route(std::string_view route_name, const topology& where, const block_partition& of,
                     rank_t rank);
 
     std::size_t num_stages() const noexcept { return stages.size(); }

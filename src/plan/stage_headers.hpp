@@ -33,10 +33,10 @@ class header_reader {
 };
 
 /// @brief The headers of one stage and the messages that they announce, one of each per next hop.
-class stage_outbox {
+class stage_headers {
   public:
     /// @param shares_copies  items go once to a next hop, not once for each target
-    explicit stage_outbox(bool shares_copies) : shares_copies_(shares_copies) {}
+    explicit stage_headers(bool shares_copies) : shares_copies_(shares_copies) {}
 
     /// @brief Where what goes to `peer` is collected; makes the place.
     std::size_t place_of(rank_t peer);

@@ -1,14 +1,14 @@
-#include "src/array/batch_routings.hpp"
+#include "src/array/batch_routes.hpp"
 
 #include <gtest/gtest.h>
 
 #include "support/machines.hpp"
 
-namespace crossdock::batch_routings_test {
+namespace crossdock::batch_routes_test {
 namespace {
 
 // As in the tests of the rule: grid:2 for few requests, direct for many.
-batch_routings routings_of(const std::string& route, count_t expected_requests) {
+batch_routes routings_of(const std::string& route, count_t expected_requests) {
     static const machine slow_overheads = test::uniform_machine(100, 50, 1);
     return {topology::one_region(8),
             block_partition::blocks(80, 8),
@@ -19,7 +19,7 @@ batch_routings routings_of(const std::string& route, count_t expected_requests) 
             slow_overheads};
 }
 
-TEST(BatchRoutings, TakesTheRouteThatIsNamed) {
+TEST(BatchRoutes, TakesTheRouteThatIsNamed) {
     auto routings = routings_of("hypercube", 0);
 
     routings.learn(1000);
@@ -30,12 +30,12 @@ TEST(BatchRoutings, TakesTheRouteThatIsNamed) {
     EXPECT_EQ(routings.latest().owners.size(3), 10);
 }
 
-TEST(BatchRoutings, BeginsWithTheRouteForAsManyRequestsAsExpected) {
+TEST(BatchRoutes, BeginsWithTheRouteForAsManyRequestsAsExpected) {
     EXPECT_EQ(routings_of("auto", 0).latest().r->name(), "grid:2");
     EXPECT_EQ(routings_of("auto", 1000).latest().r->name(), "direct");
 }
 
-TEST(BatchRoutings, WhatItLearnsCountsFromTheNextChoiceOn) {
+TEST(BatchRoutes, WhatItLearnsCountsFromTheNextChoiceOn) {
     auto routings = routings_of("auto", 0);
 
     routings.learn(1000);
@@ -47,11 +47,11 @@ TEST(BatchRoutings, WhatItLearnsCountsFromTheNextChoiceOn) {
     EXPECT_EQ(routings.choose_next().r->name(), "grid:2");
 }
 
-TEST(BatchRoutings, MostStagesAreThoseOfBothRoutes) {
+TEST(BatchRoutes, MostStagesAreThoseOfBothRoutes) {
     EXPECT_EQ(routings_of("auto", 1000).max_stages(), 2U);
 }
 
-TEST(BatchRoutings, RefusesARouteThatThereIsNot) { EXPECT_THROW(routings_of("none", 0), error); }
+TEST(BatchRoutes, RefusesARouteThatThereIsNot) { EXPECT_THROW(routings_of("none", 0), error); }
 
 }  // namespace
-}  // namespace crossdock::batch_routings_test
+}  // namespace crossdock::batch_routes_test
