@@ -215,12 +215,13 @@ inline constexpr bool is_exchangeable =
 
 // Bytes in place of values. Faults are left to the exchange, which tells all ranks.
 bytes_to_send constant_bytes_to_send(std::span<const rank_t> destinations, count_t count,
-                            std::span<const std::byte> values, std::size_t item_bytes);
-bytes_to_send variable_bytes_to_send(std::span<const rank_t> destinations, std::span<const count_t> counts,
-                            std::span<const count_t> displacements,
-                            std::span<const std::byte> values, std::size_t item_bytes);
+                                     std::span<const std::byte> values, std::size_t item_bytes);
+bytes_to_send variable_bytes_to_send(std::span<const rank_t> destinations,
+                                     std::span<const count_t> counts,
+                                     std::span<const count_t> displacements,
+                                     std::span<const std::byte> values, std::size_t item_bytes);
 bytes_to_send listed_bytes_to_send(const integer_range& destinations, const integer_range& counts,
-                          std::span<const std::byte> values, std::size_t item_bytes);
+                                   std::span<const std::byte> values, std::size_t item_bytes);
 
 // Sources, counts and displacements of what came.
 received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes);
@@ -240,8 +241,8 @@ template <class T>
 received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
                             const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
-    const auto to_send = exchange_detail::constant_bytes_to_send(messages.destinations, messages.count,
-                                                         std::as_bytes(messages.values), sizeof(T));
+    const auto to_send = exchange_detail::constant_bytes_to_send(
+        messages.destinations, messages.count, std::as_bytes(messages.values), sizeof(T));
     return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 
@@ -251,8 +252,8 @@ auto sparse_exchange(const context& where, const integer_range& destinations,
                      const exchange_options& options) {
     using T = std::ranges::range_value_t<Values>;
     static_assert(exchange_detail::is_exchangeable<T>);
-    const auto to_send = exchange_detail::listed_bytes_to_send(destinations, counts,
-                                                       std::as_bytes(std::span(values)), sizeof(T));
+    const auto to_send = exchange_detail::listed_bytes_to_send(
+        destinations, counts, std::as_bytes(std::span(values)), sizeof(T));
     return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 
@@ -260,9 +261,9 @@ template <class T>
 received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
                             const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
-    const auto to_send = exchange_detail::variable_bytes_to_send(messages.destinations, messages.counts,
-                                                         messages.displacements,
-                                                         std::as_bytes(messages.values), sizeof(T));
+    const auto to_send = exchange_detail::variable_bytes_to_send(
+        messages.destinations, messages.counts, messages.displacements,
+        std::as_bytes(messages.values), sizeof(T));
     return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 

@@ -115,10 +115,11 @@ study_case overload_case(const study_options& options, count_t num_entries) {
     std::vector<entry_t> requests;
     for (count_t k = 0; k < repeats * num_entries; ++k)
         requests.push_back(static_cast<entry_t>(k / repeats));
-    return {{{"workload", "overload"}, {"entries", num_entries}},
-            block_partition::blocks(num_entries, options.ranks),
-            {{array::request_traits::read, std::vector<std::vector<entry_t>>(
-                                             static_cast<std::size_t>(options.ranks), requests)}}};
+    return {
+        {{"workload", "overload"}, {"entries", num_entries}},
+        block_partition::blocks(num_entries, options.ranks),
+        {{array::request_traits::read,
+          std::vector<std::vector<entry_t>>(static_cast<std::size_t>(options.ranks), requests)}}};
 }
 
 // The study's: every rank writes and then reads each of rank 0's entries once. Values written to the same

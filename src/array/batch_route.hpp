@@ -16,7 +16,7 @@ namespace crossdock {
 struct batch_route {
     /// @throws as `make_route`
     batch_route(std::string_view route_name, const topology& where, const block_partition& of,
-                    rank_t rank);
+                rank_t rank);
 
     std::size_t num_stages() const noexcept { return stages.size(); }
 

@@ -8,7 +8,7 @@ namespace crossdock {
 
 template <class Index>
 void batch_router<Index>::start(request_type type, const request_traits& kind,
-                                  std::span<const count_t> indices, const std::byte* values) {
+                                std::span<const count_t> indices, const std::byte* values) {
     auto& router = routers_[static_cast<std::size_t>(type)];
     router.emplace(routing_, kind, memory_);
     router->start(to_indices<Index>(indices, routing_.owners.num_entries(), routing_.here, memory_),
@@ -42,7 +42,7 @@ count_t batch_router<Index>::packed_bytes(const request_counts& counts) const {
 
 template <class Index>
 void batch_router<Index>::pack(std::size_t stage, std::size_t d, const request_counts& counts,
-                                 std::byte* to) const {
+                               std::byte* to) const {
     for (std::size_t type = 0; type < num_request_types; ++type) {
         if (counts[type] == 0) continue;
         routers_[type]->pack(stage, d, to);
@@ -52,7 +52,7 @@ void batch_router<Index>::pack(std::size_t stage, std::size_t d, const request_c
 
 template <class Index>
 void batch_router<Index>::take(std::size_t stage, std::span<const request_counts> counts,
-                                 std::span<const std::byte* const> from) {
+                               std::span<const std::byte* const> from) {
     std::array<std::vector<packed_requests>, num_request_types> packed;
     for (std::size_t i = 0; i < from.size(); ++i) {
         const std::byte* next = from[i];

@@ -7,8 +7,8 @@
 namespace crossdock {
 
 batch_routes::batch_routes(const topology& regions, const block_partition& owners, rank_t here,
-                               const std::string& route, count_t expected_requests,
-                               const request_size& size, const machine& m) {
+                           const std::string& route, count_t expected_requests,
+                           const request_size& size, const machine& m) {
     std::vector<std::string> names{route};
     if (route == automatic_route) {
         rule_.emplace(regions, expected_requests, size, m);

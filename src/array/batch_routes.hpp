@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/detail/array/route_rule.hpp"
 #include "batch_route.hpp"
+#include "crossdock/detail/array/route_rule.hpp"
 
 namespace crossdock {
 
@@ -18,8 +18,8 @@ class batch_routes {
     /// @param m      borrowed; only "auto" reads it, as well as `expected_requests` and `size`
     /// @throws as `make_route`
     batch_routes(const topology& regions, const block_partition& owners, rank_t here,
-                   const std::string& route, count_t expected_requests, const request_size& size,
-                   const machine& m);
+                 const std::string& route, count_t expected_requests, const request_size& size,
+                 const machine& m);
 
     /// @brief Chooses the routing of the next batch.
     const batch_route& choose_next();

@@ -4,8 +4,8 @@
 
 #include <memory_resource>
 
-#include "crossdock/detail/array/array_engine_mpi.hpp"
 #include "batch_route.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 
 namespace crossdock {
 

@@ -39,8 +39,7 @@ class batch_transport {
 /// @param first_tag  of 2 for every stage
 /// @param memory     for messages; must outlive the transport
 std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
-                                                       const batch_route& routing,
-                                                       int first_tag,
+                                                       const batch_route& routing, int first_tag,
                                                        std::pmr::memory_resource* memory);
 
 /// @brief MPI_Alltoallv over all ranks, with a routing whose one stage leads to all others.

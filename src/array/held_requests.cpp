@@ -32,7 +32,7 @@ void scatter(std::byte* to, const std::byte* from, std::span<const position_t> p
 
 template <class Index>
 held_requests<Index>::held_requests(const batch_route& routing, const request_traits& kind,
-                                std::size_t number, std::pmr::memory_resource* memory)
+                                    std::size_t number, std::pmr::memory_resource* memory)
     : routing_(routing),
       kind_(kind),
       number_(number),
@@ -47,9 +47,10 @@ void held_requests<Index>::take(std::vector<request_list<Index>>&& lists) {
     if (!kind_.is_combined_at(number_, num_stages)) return;
     held_.combine(kind_.strategy_at(number_, num_stages), lists_, routing_.owners.num_entries());
     if (number_ < num_stages) {
-        outgoing_ = held_.is_sorted() ? requests_by_destination::of_sorted(routing_, number_,
-                                                                     std::span(held_.indices()))
-                                      : requests_by_destination::group(routing_, number_, held_, memory_);
+        outgoing_ =
+            held_.is_sorted()
+                ? requests_by_destination::of_sorted(routing_, number_, std::span(held_.indices()))
+                : requests_by_destination::group(routing_, number_, held_, memory_);
     }
     if (kind_.has_values()) combine_values();
 }

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "batch_route.hpp"
 #include "combined_requests.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
-#include "requests_by_destination.hpp"
 #include "request_traits.hpp"
-#include "batch_route.hpp"
+#include "requests_by_destination.hpp"
 
 namespace crossdock {
 
@@ -34,7 +34,7 @@ class held_requests {
     /// @param number   0 … the number of stages; the last is the owner's
     /// @param memory   must outlive the hop
     held_requests(const batch_route& routing, const request_traits& kind, std::size_t number,
-                std::pmr::memory_resource* memory);
+                  std::pmr::memory_resource* memory);
 
     /// @brief Takes all lists, combines them and finds out where they go.
     /// @param lists  their indices and values must stay where they are

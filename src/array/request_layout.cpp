@@ -22,8 +22,8 @@ request_layout<Index>::request_layout(const request_traits& kind, std::size_t nu
 
 template <class Index>
 void request_layout<Index>::encode(std::span<const position_range> ranges,
-                                    std::span<const Index> indices, const std::byte* values,
-                                    std::byte* to) const {
+                                   std::span<const Index> indices, const std::byte* values,
+                                   std::byte* to) const {
     gather_ranges(ranges, indices.data(), sizeof(Index), to);
     if (num_return_slots_ > 0) {
         auto* slot = reinterpret_cast<position_t*>(to + return_slots_begin_);

@@ -77,8 +77,9 @@ void requests_by_destination::append(std::size_t d, const position_range& range)
 
 // An owner's entries are one stretch of what is sorted.
 template <class Index>
-requests_by_destination requests_by_destination::of_sorted(const batch_route& routing, std::size_t stage,
-                                               std::span<const Index> indices) {
+requests_by_destination requests_by_destination::of_sorted(const batch_route& routing,
+                                                           std::size_t stage,
+                                                           std::span<const Index> indices) {
     const destination_finder finder(routing, stage);
     requests_by_destination result(finder.num_destinations());
     for (auto first = indices.begin(); first != indices.end();) {
@@ -94,9 +95,10 @@ requests_by_destination requests_by_destination::of_sorted(const batch_route& ro
 }
 
 template <class Index>
-requests_by_destination requests_by_destination::group(const batch_route& routing, std::size_t stage,
-                                           combined_requests<Index>& held,
-                                           std::pmr::memory_resource* memory) {
+requests_by_destination requests_by_destination::group(const batch_route& routing,
+                                                       std::size_t stage,
+                                                       combined_requests<Index>& held,
+                                                       std::pmr::memory_resource* memory) {
     const auto& indices = held.indices();
     const destination_finder finder(routing, stage);
     destination_table table(finder, routing.owners.num_ranks(), indices.size());
@@ -124,14 +126,14 @@ requests_by_destination requests_by_destination::group(const batch_route& routin
 }
 
 template requests_by_destination requests_by_destination::of_sorted(const batch_route&, std::size_t,
-                                                        std::span<const std::uint32_t>);
+                                                                    std::span<const std::uint32_t>);
 template requests_by_destination requests_by_destination::of_sorted(const batch_route&, std::size_t,
-                                                        std::span<const std::uint64_t>);
+                                                                    std::span<const std::uint64_t>);
 template requests_by_destination requests_by_destination::group(const batch_route&, std::size_t,
-                                                    combined_requests<std::uint32_t>&,
-                                                    std::pmr::memory_resource*);
+                                                                combined_requests<std::uint32_t>&,
+                                                                std::pmr::memory_resource*);
 template requests_by_destination requests_by_destination::group(const batch_route&, std::size_t,
-                                                    combined_requests<std::uint64_t>&,
-                                                    std::pmr::memory_resource*);
+                                                                combined_requests<std::uint64_t>&,
+                                                                std::pmr::memory_resource*);
 
 }  // namespace crossdock

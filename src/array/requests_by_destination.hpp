@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "batch_route.hpp"
 #include "combined_requests.hpp"
 #include "position_range.hpp"
-#include "batch_route.hpp"
 
 namespace crossdock {
 
@@ -29,7 +29,7 @@ class requests_by_destination {
     /// For each owner a binary search.
     template <class Index>
     static requests_by_destination of_sorted(const batch_route& routing, std::size_t stage,
-                                       std::span<const Index> indices);
+                                             std::span<const Index> indices);
 
     /// @brief Of requests in any order: moves them to at most one range for each destination.
     /// @param memory  must outlive `held`
@@ -37,15 +37,16 @@ class requests_by_destination {
     /// Linear in the requests.
     template <class Index>
     static requests_by_destination group(const batch_route& routing, std::size_t stage,
-                                   combined_requests<Index>& held,
-                                   std::pmr::memory_resource* memory);
+                                         combined_requests<Index>& held,
+                                         std::pmr::memory_resource* memory);
 
     /// @brief Those for the stage's d-th destination.
     std::span<const position_range> to(std::size_t d) const { return ranges_[d]; }
     std::span<const position_range> staying() const { return ranges_.back(); }
 
   private:
-    explicit requests_by_destination(std::size_t num_destinations) : ranges_(num_destinations + 1) {}
+    explicit requests_by_destination(std::size_t num_destinations)
+        : ranges_(num_destinations + 1) {}
     void append(std::size_t d, const position_range& range);
 
     std::vector<std::vector<position_range>> ranges_;  // by destination; the last is what stays

@@ -84,8 +84,7 @@ class routed_transport final : public batch_transport {
 }  // namespace
 
 std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
-                                                       const batch_route& routing,
-                                                       int first_tag,
+                                                       const batch_route& routing, int first_tag,
                                                        std::pmr::memory_resource* memory) {
     return std::make_unique<routed_transport>(comm, routing, first_tag, memory);
 }

@@ -79,8 +79,9 @@ bool exchange_routed(const exchange_task& task, const kept_route& way, count_t m
 /// @brief Hands messages over in memory inside the nodes; one message from every node to every other.
 /// @param send_buffers             of this rank's node
 /// @param max_forwarded_bytes  a longer message to another node travels directly, and is only announced
-bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_send_buffers& send_buffers,
-                      count_t max_forwarded_bytes, std::vector<byte_message>& found);
+bool exchange_by_node(const exchange_task& task, const topology& nodes,
+                      shared_send_buffers& send_buffers, count_t max_forwarded_bytes,
+                      std::vector<byte_message>& found);
 
 /// @brief One message for each other region that messages go to, then inside the regions.
 /// @param across  finds the messages between regions

@@ -132,7 +132,8 @@ std::optional<error> find_fault(const communicator& comm, const bytes_to_send& t
     attempt(comm.rank(), fault, [&] {
         if (to_send.fault) {
             throw error(to_send.fault->code(),
-                        fmt::format("rank {}: {}", comm.rank(), to_send.fault->what()), comm.rank());
+                        fmt::format("rank {}: {}", comm.rank(), to_send.fault->what()),
+                        comm.rank());
         }
         if (takes_one_size_only(algorithm.method) && !to_send.shape.items_per_message) {
             throw error(errc::invalid_argument,
@@ -269,8 +270,9 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
         case exchange_method::shared_memory: {
             auto& send_buffers = memory.make_send_buffers(where.comm());
             return [&memory, &send_buffers, max_forwarded_bytes](const exchange_task& task,
-                                                             std::vector<byte_message>& found) {
-                return exchange_by_node(task, memory.nodes, send_buffers, max_forwarded_bytes, found);
+                                                                 std::vector<byte_message>& found) {
+                return exchange_by_node(task, memory.nodes, send_buffers, max_forwarded_bytes,
+                                        found);
             };
         }
         case exchange_method::routed: break;

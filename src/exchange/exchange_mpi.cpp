@@ -60,7 +60,7 @@ message_shape constant_shape(count_t count, std::size_t item_bytes) {
 // A list to send with the messages that `find_messages` returns, or with the fault that it throws.
 template <class FindMessages>
 bytes_to_send to_send_or_fault(const message_shape& shape, std::span<const std::byte> values,
-                            FindMessages&& find_messages) {
+                               FindMessages&& find_messages) {
     bytes_to_send to_send{{}, shape, std::nullopt};
     const count_t num_values = static_cast<count_t>(values.size()) / shape.item_bytes;
     try {
@@ -116,20 +116,21 @@ received_datatype exchange_values(const context& where, const void* values, MPI_
 namespace exchange_detail {
 
 bytes_to_send constant_bytes_to_send(std::span<const rank_t> destinations, count_t count,
-                            std::span<const std::byte> values, std::size_t item_bytes) {
+                                     std::span<const std::byte> values, std::size_t item_bytes) {
     return to_send_or_fault(constant_shape(count, item_bytes), values,
-                           [&] { return address(destinations, count); });
+                            [&] { return address(destinations, count); });
 }
 
-bytes_to_send variable_bytes_to_send(std::span<const rank_t> destinations, std::span<const count_t> counts,
-                            std::span<const count_t> displacements,
-                            std::span<const std::byte> values, std::size_t item_bytes) {
+bytes_to_send variable_bytes_to_send(std::span<const rank_t> destinations,
+                                     std::span<const count_t> counts,
+                                     std::span<const count_t> displacements,
+                                     std::span<const std::byte> values, std::size_t item_bytes) {
     return to_send_or_fault({static_cast<count_t>(item_bytes), std::nullopt}, values,
-                           [&] { return address(destinations, counts, displacements); });
+                            [&] { return address(destinations, counts, displacements); });
 }
 
 bytes_to_send listed_bytes_to_send(const integer_range& destinations, const integer_range& counts,
-                          std::span<const std::byte> values, std::size_t item_bytes) {
+                                   std::span<const std::byte> values, std::size_t item_bytes) {
     return to_send_or_fault({static_cast<count_t>(item_bytes), std::nullopt}, values, [&] {
         std::vector<rank_t> ranks;
         std::vector<count_t> lengths;

@@ -61,7 +61,8 @@ shared_send_buffers& exchange_memory::make_send_buffers(const communicator& comm
     std::optional<error> fault;
     attempt(comm.rank(), fault, [&] {
         send_buffer = memory_piece(shared, shared_send_buffers::send_buffer_bytes(num_ranks));
-        send_buffers.emplace(send_buffer.all(), static_cast<std::size_t>(shared->domain().here().value()));
+        send_buffers.emplace(send_buffer.all(),
+                             static_cast<std::size_t>(shared->domain().here().value()));
         send_buffers->initialize();
     });
     try {

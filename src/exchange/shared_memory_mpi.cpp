@@ -12,7 +12,8 @@ namespace {
 // One rank of an exchange by nodes.
 class node_exchange {
   public:
-    node_exchange(const exchange_task& task, const topology& nodes, shared_send_buffers& send_buffers)
+    node_exchange(const exchange_task& task, const topology& nodes,
+                  shared_send_buffers& send_buffers)
         : mail_(task.mail),
           nodes_(nodes),
           send_buffers_(send_buffers),
@@ -120,8 +121,9 @@ class node_exchange {
 
 }  // namespace
 
-bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_send_buffers& send_buffers,
-                      count_t max_forwarded_bytes, std::vector<byte_message>& found) {
+bool exchange_by_node(const exchange_task& task, const topology& nodes,
+                      shared_send_buffers& send_buffers, count_t max_forwarded_bytes,
+                      std::vector<byte_message>& found) {
     mailbox& mail = task.mail;
     const rank_t here = mail.comm().rank();
     node_exchange exchange(task, nodes, send_buffers);

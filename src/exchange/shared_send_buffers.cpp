@@ -60,7 +60,7 @@ std::size_t shared_send_buffers::send_buffer_bytes(std::size_t num_ranks, std::s
 }
 
 shared_send_buffers::shared_send_buffers(std::vector<std::byte*> send_buffers, std::size_t here,
-                                 std::size_t room_bytes)
+                                         std::size_t room_bytes)
     : send_buffers_(std::move(send_buffers)),
       here_(here),
       room_bytes_(room_bytes),
@@ -77,8 +77,9 @@ shared_send_buffers::half shared_send_buffers::half_of(std::size_t rank) const {
 }
 
 agreement shared_send_buffers::exchange(const agreement& own, std::vector<placed_envelope> messages,
-                                    const room_maker& make_room, const std::function<void()>& pause,
-                                    std::vector<envelope>& arrived) {
+                                        const room_maker& make_room,
+                                        const std::function<void()>& pause,
+                                        std::vector<envelope>& arrived) {
     if (!std::ranges::is_sorted(messages, {}, &placed_envelope::place))
         std::ranges::stable_sort(messages, {}, &placed_envelope::place);
     with_reserve([&] { arrived.reserve(arrived.size() + send_buffers_.size()); });
@@ -127,7 +128,7 @@ bool shared_send_buffers::write(std::span<const placed_envelope> messages, curso
 }
 
 void shared_send_buffers::read(std::size_t source, const room_maker& make_room,
-                           std::vector<envelope>& arrived) {
+                               std::vector<envelope>& arrived) {
     auto& begun = begun_[source];
     auto section = half_of(source).section(here_);
     while (!section.empty()) {

@@ -34,12 +34,12 @@ class shared_send_buffers {
 
     /// @param room_bytes  of a half for messages; a multiple of 8, and more than 16
     static std::size_t send_buffer_bytes(std::size_t num_ranks,
-                                    std::size_t room_bytes = default_room_bytes);
+                                         std::size_t room_bytes = default_room_bytes);
 
     /// @param send_buffers  of all ranks, `send_buffer_bytes` each, aligned to 64 bytes; must outlive this
     /// @param here      which of them is this rank's
     shared_send_buffers(std::vector<std::byte*> send_buffers, std::size_t here,
-                    std::size_t room_bytes = default_room_bytes);
+                        std::size_t room_bytes = default_room_bytes);
 
     /// @brief Initializes this rank's send buffer, before any other rank uses it.
     void initialize() const;

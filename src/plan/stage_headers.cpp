@@ -65,7 +65,7 @@ void stage_headers::send_run(const item_run& run, std::span<const count_t> item_
 }
 
 void stage_headers::send_list(rank_t source, rank_t destination,
-                             std::span<const count_t> positions) {
+                              std::span<const count_t> positions) {
     if (positions.empty()) return;
     auto& to = entries_[place_of(destination)];
     to.positions.assign(positions.begin(), positions.end());

@@ -87,12 +87,14 @@ bool filling_buffers::finish_push(std::size_t index) {
     return true;
 }
 
-bool filling_buffers::push_record(std::size_t index, std::uint32_t tag, std::span<const std::byte> item) {
+bool filling_buffers::push_record(std::size_t index, std::uint32_t tag,
+                                  std::span<const std::byte> item) {
     const std::int64_t pushed = sampler_.is_next() ? state_.engine.now() : 0;
     return append_record(index, {item, tag, state_.number, pushed}, false);
 }
 
-bool filling_buffers::append_record(std::size_t index, const forwarded_item& item, bool is_forwarded) {
+bool filling_buffers::append_record(std::size_t index, const forwarded_item& item,
+                                    bool is_forwarded) {
     source_buffer& buffer = buffers_[index].buffer;
     if (!buffer.is_closed() && !buffer.has_room_for(stream_record::room(item.bytes.size()))) {
         leave(index, flush_cause::full);

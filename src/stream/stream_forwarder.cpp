@@ -32,8 +32,9 @@ bool stream_forwarder::combine(std::size_t index, const forwarded_item& item) {
     const std::int64_t pushed_and_combined = worker_.push_.num_combined;
     try {
         const stream_layout::target tag{0, item.tag};
-        if (!worker_.combine_waiting({&filling_buffers_.cursors()[index], &tag, 0}, item.bytes.size(),
-                                     sink.key(item.bytes.data()), key_of, into)) {
+        if (!worker_.combine_waiting({&filling_buffers_.cursors()[index], &tag, 0},
+                                     item.bytes.size(), sink.key(item.bytes.data()), key_of,
+                                     into)) {
             return false;
         }
     } catch (...) {

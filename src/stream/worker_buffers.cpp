@@ -93,7 +93,8 @@ bool worker_buffers::has_room(std::size_t index) {
 
 bool worker_buffers::finds_room(std::size_t index) {
     if (is_inside_ || filling_buffers_.find_free()) return true;
-    if (options().pressure == back_pressure::fail && !filling_buffers_[index].is_closed()) return true;
+    if (options().pressure == back_pressure::fail && !filling_buffers_[index].is_closed())
+        return true;
     filling_buffers_.leave_oldest();
     state_.engine.drive_for_worker();
     return filling_buffers_.find_free();
@@ -200,7 +201,7 @@ count_t worker_buffers::progress() {
     filling_buffers_.send_waiting();
     if (options().max_age_seconds) {
         filling_buffers_.leave_old(state_.engine.now() -
-                          static_cast<std::int64_t>(*options().max_age_seconds * 1e9));
+                                   static_cast<std::int64_t>(*options().max_age_seconds * 1e9));
     }
     state_.engine.drive_for_worker(++num_turns_);
     if (count == 0 && !has_arrivals()) when_idle();
@@ -230,7 +231,8 @@ void worker_buffers::flush(worker_id to) {
     if (is_closed_)
         throw error(errc::invalid_state, "flush() of a stream after close(); flush before it");
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
-        filling_buffers_.leave_with_shared(filling_buffers_.cursors().index_for(channel, to), flush_cause::request);
+        filling_buffers_.leave_with_shared(filling_buffers_.cursors().index_for(channel, to),
+                                           flush_cause::request);
     }
     if (!is_inside_) state_.engine.drive_for_worker();
 }
@@ -301,13 +303,14 @@ void worker_buffers::close() noexcept {
 }
 
 bool worker_buffers::is_at_rest() const noexcept {
-    return !is_draining() && sent() == sent_before_ && !delivery_.has_later() && filling_buffers_.is_empty();
+    return !is_draining() && sent() == sent_before_ && !delivery_.has_later() &&
+           filling_buffers_.is_empty();
 }
 
 stream_statistics worker_buffers::statistics() const {
     stream_statistics result = state_.statistics;
-    result.items =
-        state_.sent.load(std::memory_order_relaxed) + filling_buffers_.num_combined() + filling_buffers_.num_unsent();
+    result.items = state_.sent.load(std::memory_order_relaxed) + filling_buffers_.num_combined() +
+                   filling_buffers_.num_unsent();
     result.combined += filling_buffers_.num_combined();
     result.peak_buffers = peak_buffers();
     return result;

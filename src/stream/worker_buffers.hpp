@@ -8,8 +8,8 @@
 #include <span>
 
 #include "crossdock/detail/stream/stream_worker.hpp"
-#include "line_allocator.hpp"
 #include "filling_buffers.hpp"
+#include "line_allocator.hpp"
 #include "stream_delivery.hpp"
 #include "stream_forwarder.hpp"
 #include "worker_state.hpp"

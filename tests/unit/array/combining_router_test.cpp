@@ -20,8 +20,7 @@ class all_routers {
     all_routers(const std::string& route_name, const topology& regions,
                 const block_partition& owners, const request_traits& kind) {
         for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
-            routings_.push_back(
-                std::make_unique<batch_route>(route_name, regions, owners, rank));
+            routings_.push_back(std::make_unique<batch_route>(route_name, regions, owners, rank));
             routers_.push_back(std::make_unique<router>(*routings_.back(), kind));
         }
     }

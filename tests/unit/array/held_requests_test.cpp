@@ -18,7 +18,7 @@ class HeldRequests : public testing::Test {
     }
 
     batch_route routing{"locality", topology::from_string("cyclic:2x2"),
-                            block_partition::blocks(8, 4), 0};
+                        block_partition::blocks(8, 4), 0};
 };
 
 index_list as_vector(std::span<const std::uint32_t> indices) {

@@ -83,7 +83,7 @@ TEST(RequestsByDestination, CoverEveryPositionOnceOnEveryRoute) {
 
 TEST(RequestsByDestination, AreRangesOfWhatIsSorted) {
     const batch_route routing("locality", topology::from_string("cyclic:2x2"),
-                                  block_partition::blocks(8, 4), 0);
+                              block_partition::blocks(8, 4), 0);
     auto held = combine(combining::sort, {0, 1, 2, 3, 4, 5, 6, 7}, 8);
 
     const auto out = find(routing, held);
@@ -94,8 +94,8 @@ TEST(RequestsByDestination, AreRangesOfWhatIsSorted) {
 }
 
 TEST(RequestsByDestination, JoinRangesThatTouch) {
-    const batch_route routing("hypercube", topology::one_region(4),
-                                  block_partition::blocks(8, 4), 0);
+    const batch_route routing("hypercube", topology::one_region(4), block_partition::blocks(8, 4),
+                              0);
     auto held = combine(combining::sort, {0, 3, 4, 7}, 8);
 
     const auto out = find(routing, held);
@@ -107,7 +107,7 @@ TEST(RequestsByDestination, JoinRangesThatTouch) {
 
 TEST(RequestsByDestination, AreGroupedWhereTheyAreInNoOrder) {
     const batch_route routing("locality", topology::from_string("cyclic:2x2"),
-                                  block_partition::blocks(8, 4), 0);
+                              block_partition::blocks(8, 4), 0);
     auto held = combine(combining::hash, {7, 0, 6, 5, 3}, 8);
 
     const auto out = find(routing, held);

@@ -43,7 +43,8 @@ struct received_note {
 class member {
   public:
     member(std::vector<std::byte*> send_buffers, std::size_t here, std::size_t room_bytes)
-        : send_buffers_(std::move(send_buffers), here, room_bytes), here_(static_cast<rank_t>(here)) {
+        : send_buffers_(std::move(send_buffers), here, room_bytes),
+          here_(static_cast<rank_t>(here)) {
         send_buffers_.initialize();
     }
 
