@@ -82,10 +82,10 @@ struct sent_messages {
     const void* values = nullptr;
 };
 
-/// @brief One rank's to_send, and what a datatype with gaps was packed into.
+/// @brief What one rank sends, and what a datatype with gaps was packed into.
 class outgoing_values {
   public:
-    /// @brief The to_send that `fill()` makes, or the fault it finds.
+    /// @brief What `fill()` makes, or the fault it finds.
     template <class Fill>
     outgoing_values(std::optional<count_t> count, Fill&& fill) {
         // Even beside a fault: whether all messages are of one size decides which algorithms run.

@@ -77,7 +77,7 @@ bool exchange_routed(const exchange_task& task, const kept_route& way, count_t m
                      std::vector<byte_message>& found);
 
 /// @brief Hands messages over in memory inside the nodes; one message from every node to every other.
-/// @param send_buffers             of this rank's node
+/// @param send_buffers         of this rank's node
 /// @param max_forwarded_bytes  a longer message to another node travels directly, and is only announced
 bool exchange_by_node(const exchange_task& task, const topology& nodes,
                       shared_send_buffers& send_buffers, count_t max_forwarded_bytes,

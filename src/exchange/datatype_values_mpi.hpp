@@ -17,9 +17,9 @@ struct addressed_values {
     count_t count = 0;
 };
 
-/// @brief Adds messages to a list to send whose shape has the packer's `item_bytes`.
+/// @brief Adds messages to `to_send`, whose shape has the packer's `item_bytes`.
 /// @param values  one extent after the other; may be null if there are none
-/// @param packed  receives the values of a datatype with gaps, and must live as long as the to_send
+/// @param packed  receives the values of a datatype with gaps, and must live as long as `to_send`
 void add_values(bytes_to_send& to_send, std::vector<std::byte>& packed,
                 std::span<const addressed_values> messages, const void* values,
                 const datatype_packer& packer);

@@ -57,7 +57,7 @@ message_shape constant_shape(count_t count, std::size_t item_bytes) {
     return {static_cast<count_t>(item_bytes), std::max<count_t>(count, 0)};
 }
 
-// A list to send with the messages that `find_messages` returns, or with the fault that it throws.
+// The messages that `find_messages` returns, or the fault that it throws.
 template <class FindMessages>
 bytes_to_send to_send_or_fault(const message_shape& shape, std::span<const std::byte> values,
                                FindMessages&& find_messages) {

@@ -119,7 +119,7 @@ class byte_inbox {
 /// is told to all by the messages that travel anyway; then nothing is delivered anywhere and the
 /// communicator is as before.
 /// @param where  its topology and machine are equal on all ranks
-/// @return valid however long the to_send lives
+/// @return valid however long `to_send` lives
 /// @par Collective
 /// Yes; waits for all ranks, and waiting yields the core. `where` and `options` must be equal,
 /// which only `CROSSDOCK_CHECK=1` checks.
