@@ -27,7 +27,7 @@ RETIRED = {
     "stage_loads": "stage_cost",
     "turn_seconds": "time_slice_seconds",
     "verdicts?": "agreement",
-    "worker_(?:leaving|progress|receiving)": "outbox, worker_buffers, stream_delivery",
+    "worker_(?:leaving|progress|receiving)": "filling_buffers, worker_buffers, stream_delivery",
 }
 FOLDERS = ("include", "src", "satellites", "tools", "bench", "tests", "examples", "docs", "machines")
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".json", ".md", ".py"}
