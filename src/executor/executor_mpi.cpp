@@ -325,7 +325,12 @@ void executor::finish() {
 // Makes the requests again that marks were sent by.
 void executor::remove_marks() {
     for (send_number i; i < marks_.end_index(); ++i) {
-        if (std::exchange(marks_[i].size, -1) >= 0) make_send(i, runner_->half());
+        if (std::exchange(marks_[i].size, -1) < 0) continue;
+        if (work().sends[i].is_in_place) {
+            input_ = nullptr;  // the next start makes them, from its own array
+        } else {
+            make_send(i, runner_->half());
+        }
     }
 }
 

@@ -557,7 +557,8 @@ TEST_F(GatherScatter, AnOperationOutlivesTheObjectOfItsFaultyRank) {
                     }
                     all.close();
                     ASSERT_TRUE(all.last_peer_error().has_value());
-                    EXPECT_EQ(all.last_peer_error()->code(), errc::size_mismatch);
+                    EXPECT_EQ(all.last_peer_error()->code(), errc::size_mismatch)
+                        << all.last_peer_error()->what();
                     EXPECT_EQ(all.last_peer_error()->rank(), 0);
                 }
             }
