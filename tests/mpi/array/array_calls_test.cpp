@@ -117,11 +117,6 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     note(calls.other_collectives, comm);
     return PMPI_Ibarrier(comm, request);
 }
-
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-    note(calls.other_collectives, comm);
-    return PMPI_Ibarrier(comm, request);
-}
 }
 
 namespace crossdock::array_calls_test {
