@@ -205,10 +205,10 @@ TEST_F(KeptPlans, NothingIsKeptOfWhatAllRanksRefuse) {
 
 // Where messages of planning carry no agreement, nobody can say that all ranks know a plan.
 TEST_F(KeptPlans, OtherAlgorithmsOfExchangesFindNone) {
-    if (rank() == 0) setenv("CROSSDOCK_EXCHANGE", "nonblocking", 1);
+    if (rank() == 0) setenv("CROSSDOCK_ALGORITHM", "nonblocking", 1);
     const auto first = made(all, "two_step");
     const auto second = made(all, "two_step");
-    unsetenv("CROSSDOCK_EXCHANGE");
+    unsetenv("CROSSDOCK_ALGORITHM");
 
     EXPECT_NE(plan_of(second), plan_of(first));
     EXPECT_EQ(*plan_of(second), *plan_of(first));
