@@ -257,7 +257,7 @@ class WrongUsage(unittest.TestCase):
         done = crossdock("analyze", "--help", ranks=3)
 
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stdout.count("Leave out the deduplicated plans"), 1)
+        self.assertEqual(done.stdout.count("Omit the plans with deduplication"), 1)
 
 
 if __name__ == "__main__":

@@ -122,25 +122,25 @@ void add_analyze(CLI::App& app, action& chosen) {
     auto options = std::make_shared<analyze_options>();
     auto* verb = add_verb(app, "analyze");
     auto& input = options->input;
-    auto* file = verb->add_option("FILE", input.file,
-                                  "Matrix Market file, plain or gzip; dense:K, K items between any "
-                                  "two ranks; or random:K, an "
-                                  "item from each of K others");
+    auto* file = verb->add_option(
+        "FILE", input.file,
+        "A Matrix Market file, plain or gzip; or dense:K, where any two ranks exchange K items; or "
+        "random:K, where each rank needs an item from each of K others");
     auto* partition = add_division(*verb, input);
     auto* exchange = add_exchange(
         *verb, options->exchange,
-        "Count the sparse data exchange of `bench exchange` instead: what every algorithm sends, "
-        "with its envelopes; auto as it chooses where no two regions share memory");
+        "Count what every algorithm sends in the sparse data exchange of `bench exchange`, "
+        "including envelopes; auto assumes that no two regions share memory");
     auto* array = add_array_analysis(*verb, options->array);
     for (auto* other : {file, partition, exchange}) array->excludes(other);
     verb->add_option("--routes", options->routes, routes_help())
         ->delimiter(',')
         ->excludes(exchange);
     verb->add_flag("--no-deduplicate", options->without_dedup_only,
-                   "Leave out the deduplicated plans")
+                   "Omit the plans with deduplication")
         ->excludes(exchange)
         ->excludes(array);
-    verb->add_flag("--no-verify", options->skip_verify, "Do not prove the plans right first")
+    verb->add_flag("--no-verify", options->skip_verify, "Do not verify the plans first")
         ->excludes(exchange)
         ->excludes(array);
     verb->add_flag("--json", input.as_json, "Print JSON");

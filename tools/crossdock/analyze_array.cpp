@@ -173,17 +173,17 @@ count_t num_edges(const std::vector<bench::array::rank_work>& work) {
 }  // namespace
 
 CLI::Option* add_array_analysis(CLI::App& verb, array_analysis& options) {
-    auto* chosen = verb.add_flag(
-        "--array", options.is_chosen,
-        "Count the batches of `bench array` instead: what every route and combining strategy sends "
-        "on the way to the owners; FILE is none, but --workload and --graph say what is done");
+    auto* chosen =
+        verb.add_flag("--array", options.is_chosen,
+                      "Count what every route and combining strategy sends to owners in the "
+                      "batches of `bench array`; takes --workload and --graph instead of FILE");
     std::vector<CLI::Option*> added = add_workload(verb, options.workload);
     const auto more = add_combining(verb, options.combine);
     added.insert(added.end(), more.begin(), more.end());
-    added.push_back(verb.add_option(
-        "--plans", options.plans_file,
-        "Write what every batch does again, as plans: a line of JSON for each contender and batch. "
-        "Forward are the replies, in reverse the requests"));
+    added.push_back(
+        verb.add_option("--plans", options.plans_file,
+                        "Write the plans that repeat each batch to this file, one line of JSON for "
+                        "each contender and batch; replies travel forward, requests in reverse"));
     for (auto* option : added) option->needs(chosen);
     return chosen;
 }

@@ -73,12 +73,12 @@ std::vector<CLI::Option*> add_workload(CLI::App& verb, workload_options& options
         add_number(verb, "--vertices-per-rank", graph.vertices_per_rank,
                    "Vertices of the graph per rank"),
         add_number(verb, "--edges-per-rank", graph.edges_per_rank, "Edges of the graph per rank"),
-        verb.add_option("--seed", graph.seed, "Of what is drawn")
+        verb.add_option("--seed", graph.seed, "Seed of the random numbers")
             ->check(CLI::Range(count_t{0}, std::numeric_limits<count_t>::max()))
             ->capture_default_str(),
-        add_number(verb, "--entries", options.entries, "Entries of the array of overload"),
+        add_number(verb, "--entries", options.entries, "overload: entries of the array"),
         add_number(verb, "--requests-per-rank", options.requests_per_rank,
-                   "Requests of a rank of overload; rounded down to a multiple of the entries")};
+                   "overload: requests of a rank, rounded down to a multiple of the entries")};
 }
 
 std::vector<CLI::Option*> add_combining(CLI::App& verb, combining_choice& choice) {
@@ -89,8 +89,8 @@ std::vector<CLI::Option*> add_combining(CLI::App& verb, combining_choice& choice
                                         fmt::join(strategy_names(), ",")))
                 ->delimiter(','),
             verb.add_option("--where", choice.where,
-                            "Which requests are combined. locally: a rank's own; on_the_way: of "
-                            "several ranks that meet at one")
+                            "Which requests are combined. locally: those of one rank; on_the_way: "
+                            "those of several ranks that meet at a rank; everywhere: both")
                 ->check(CLI::IsMember({"everywhere", "locally", "on_the_way"}))
                 ->capture_default_str()};
 }

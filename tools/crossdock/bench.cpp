@@ -12,8 +12,9 @@ void add_input(CLI::App& benchmark, bench_input& input, const std::string& dense
         .add_option("FILE", input.file,
                     "Matrix Market file, plain or gzip; or dense:K: " + dense_help)
         ->required();
-    benchmark.add_option("--topology", input.topology_text,
-                         "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
+    benchmark.add_option(
+        "--topology", input.topology_text,
+        "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: the nodes");
     add_partition(benchmark, input.file, input.partition);
 }
 

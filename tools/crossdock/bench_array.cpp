@@ -170,17 +170,18 @@ json or_null(const std::optional<std::string>& text) { return text ? json(*text)
 
 void add_bench_array(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<array_bench_options>();
-    auto* array = verb.add_subcommand(
-        "array",
-        "Reads and updates of a distributed array: MPI_Alltoallv, MPI's one-sided calls, PetscSF, "
-        "every route and combining strategy. Each is checked, then all are timed in turn");
+    auto* array =
+        verb.add_subcommand("array",
+                            "Time reads and updates of a distributed array by every route and "
+                            "combining strategy, MPI_Alltoallv, MPI's one-sided calls, and "
+                            "PetscSF. Each is checked, then all are timed in turn");
     array->footer(
-        "Timed are the batches that the workload's program asks for, one after the other, without "
-        "the program's own work. Counts are those of requests on their way to the owners; where "
-        "they read, as many messages and items come back.");
+        "Times are those of the workload's batches, one after the other, without the program's own "
+        "work. Counts are those of requests on their way to the owners; a read sends as many "
+        "messages and items back.");
     auto* workload = add_workload(*array, options->workload).front();
     array->add_option("--topology", options->topology_text,
-                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
+                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: the nodes");
     auto* baselines = array
                           ->add_option("--baselines", options->baselines,
                                        "What the library is compared with, separated by commas")
@@ -192,12 +193,12 @@ void add_bench_array(CLI::App& verb, action& chosen) {
     add_combining(*array, options->combine);
     auto& contest = options->contest;
     add_count(*array, "--iterations", contest.iterations, "Timed runs of every contender", 1);
-    add_count(*array, "--warm-ups", contest.warm_ups, "Runs before that", 0);
+    add_count(*array, "--warm-ups", contest.warm_ups, "Runs before the timed ones", 0);
     add_count(*array, "--set-ups", contest.setups, "Timed set-ups of every prepared contender", 1);
     array
         ->add_flag("--prepared", options->is_prepared,
-                   "Prepare the reads of neighborhood or overload once, and time each read: "
-                   "PetscSF's broadcast, every route")
+                   "Prepare the reads of neighborhood or overload once, and time each read, by "
+                   "every route and by PetscSF's broadcast")
         ->excludes(baselines);
     array->add_flag("--json", options->as_json, "Print JSON");
     array->callback([options, workload, &chosen] {

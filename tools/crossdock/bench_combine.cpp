@@ -82,24 +82,25 @@ int run(const combine_bench_options& options) {
 
 void add_bench_combine(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<combine_bench_options>();
-    auto* combine = verb.add_subcommand(
-        "combine",
-        "How many requests one rank combines per second, by every strategy, next to memcpy of as "
-        "many 4-byte values. Needs no launcher");
-    combine->add_option("--combine", options->strategies, "Strategies, separated by commas; all")
+    auto* combine =
+        verb.add_subcommand("combine",
+                            "Time how many requests one rank combines per second, by every "
+                            "strategy, and memcpy of as many 4-byte values. Needs no launcher");
+    combine->add_option("--combine", options->strategies, "Strategies, separated by commas, or all")
         ->delimiter(',');
     auto& rate = options->rate;
     add_count(*combine, "--requests", rate.num_requests, "Requests of a batch", 1);
-    add_count(
-        *combine, "--stride", rate.stride,
-        "Entries between two that may be requested; the more, the less is looked up in tables", 1);
+    add_count(*combine, "--stride", rate.stride,
+              "Distance between entries that may be requested; with a large one, strategies cannot "
+              "use tables as well",
+              1);
     combine
         ->add_option("--duplicates", rate.duplicates,
-                     "The share of requests for an entry that another request is for")
+                     "The share of requests for an entry that another request names, too")
         ->check(CLI::Range(0.01, 0.99))
         ->capture_default_str();
     add_count(*combine, "--iterations", rate.iterations, "Timed batches of every strategy", 1);
-    add_count(*combine, "--warm-ups", rate.warm_ups, "Batches before that", 0);
+    add_count(*combine, "--warm-ups", rate.warm_ups, "Batches before the timed ones", 0);
     combine->add_flag("--json", options->as_json, "Print JSON");
     combine->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

@@ -100,32 +100,30 @@ int run(const exchange_bench_options& options) {
 
 void add_bench_exchange(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<exchange_bench_options>();
-    auto* exchange = verb.add_subcommand(
-        "exchange",
-        "The sparse data exchange by which the owners of the columns of A learn who needs them: "
-        "MPI's collectives, every algorithm. Each is checked, then all are timed in turn; every "
-        "exchange finds the sources anew");
+    auto* exchange =
+        verb.add_subcommand("exchange",
+                            "Time the sparse data exchange by which the owners of the columns of A "
+                            "learn who needs them, by every algorithm and by MPI's collectives. "
+                            "Each is checked, then all are timed in turn");
     exchange->footer(
-        "Messages and bytes are those of all ranks together in one exchange. The library counts "
-        "what it sends with its envelopes, without the reductions by which some algorithms find "
-        "the sources. MPI does not tell what it sends: counted are the numbers of MPI_Alltoall, "
-        "one "
-        "for any two ranks, and one message of indices for each destination.");
+        "Messages and bytes are those of all ranks together in one exchange, including envelopes "
+        "but not reductions. MPI does not tell what it sends; for MPI_Alltoall one number between "
+        "any two ranks is counted, and one message of indices for each destination.");
     add_input(*exchange, options->input,
-              "every rank needs K columns of every other, and so sends it one message");
+              "every rank needs K columns of every other, and sends it one message");
     exchange->add_option("--algorithms", options->algorithms, algorithms_help())->delimiter(',');
     exchange
-        ->add_option("--values", options->values,
-                     "What a message says. pattern: how many columns are needed, one 4-byte "
-                     "number; indices: which ones, 8 bytes for each. MPI's own contender is "
-                     "mpi_alltoallv after an MPI_Alltoall of the counts, for pattern besides "
-                     "mpi_alltoall of the numbers alone")
+        ->add_option(
+            "--values", options->values,
+            "What a message has. pattern: the number of needed columns, in 4 bytes; indices: the "
+            "columns, 8 bytes for each. MPI's contender is mpi_alltoallv after an MPI_Alltoall of "
+            "the counts; for pattern also mpi_alltoall of the numbers alone")
         ->check(CLI::IsMember({"pattern", "indices"}))
         ->capture_default_str();
     auto& contest = options->contest;
     add_count(*exchange, "--iterations", contest.iterations, "Timed exchanges of every contender",
               1);
-    add_count(*exchange, "--warm-ups", contest.warm_ups, "Exchanges before that", 0);
+    add_count(*exchange, "--warm-ups", contest.warm_ups, "Exchanges before the timed ones", 0);
     exchange->add_flag("--json", options->as_json, "Print JSON");
     exchange->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

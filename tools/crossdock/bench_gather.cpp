@@ -100,34 +100,32 @@ int run(const gather_bench_options& options) {
 
 void add_bench_gather(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<gather_bench_options>();
-    auto* gather = verb.add_subcommand("gather",
-                                       "Gather-scatter: every copy of an id gets the sum of all "
-                                       "copies. gslib's three methods, the "
-                                       "fastest of them as it tunes itself, and the library. Each "
-                                       "is checked, then all are timed in "
-                                       "turn");
+    auto* gather =
+        verb.add_subcommand("gather",
+                            "Time the gather-scatter, in which every copy of an id gets the sum of "
+                            "all copies, by crossdock, by gslib's three methods, and by the one "
+                            "that gslib would choose. Each is checked, then all are timed in turn");
     gather->footer(
         "Messages and items are those of all ranks together in one operation; MPI does not tell "
         "what it sends for all_reduce.");
-    add_input(
-        *gather, options->input,
-        "every rank has K columns of every other. Ids are the columns that a rank's rows have "
-        "an entry in. Or hex:N:K: the points of hexahedral elements of order N, K x K x K of "
-        "them on each rank");
+    add_input(*gather, options->input,
+              "every rank has K columns of every other. The ids of a rank are the columns in which "
+              "its rows have entries. Or hex:N:K: the points of hexahedral elements of order N, "
+              "with K x K x K elements on each rank");
     gather
         ->add_option("--ways", options->ways,
                      "Routes, auto or auto:measure; or methods and routes, such as owners/direct "
                      "and holders/auto")
         ->delimiter(',')
         ->capture_default_str();
-    gather->add_option("--executor", options->executor, "As for `bench neighbor`")
+    gather->add_option("--executor", options->executor, "How plans run, as in `bench neighbor`")
         ->capture_default_str();
     auto& contest = options->contest;
     add_count(*gather, "--iterations", contest.iterations, "Timed operations of every contender",
               1);
     add_count(*gather, "--in-a-row", contest.in_a_row,
-              "Operations of an iteration, whose time is their mean", 1);
-    add_count(*gather, "--warm-ups", contest.warm_ups, "Operations before that", 0);
+              "Operations in a row in each iteration; its time is their mean", 1);
+    add_count(*gather, "--warm-ups", contest.warm_ups, "Operations before the timed ones", 0);
     add_count(*gather, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
     gather->add_flag("--json", options->as_json, "Print JSON");
     gather->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

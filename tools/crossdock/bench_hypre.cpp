@@ -172,21 +172,21 @@ void add_bench_hypre(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<hypre_options>();
     auto* hypre = verb.add_subcommand(
         "hypre",
-        "The exchanges on all levels of a hierarchy of BoomerAMG, set up by hypre: its own, MPI's "
-        "persistent neighborhood collective, every route");
+        "Time the exchanges on all levels of a hierarchy of hypre's BoomerAMG, by every route, by "
+        "hypre, and by MPI's persistent neighborhood collective");
     hypre
         ->add_option("PROBLEM", options->input.file,
                      "rotated:NXxNY: diffusion at 45 degrees, anisotropy 0.001, 7 points; "
                      "7pt:NXxNYxNZ or 27pt:NXxNYxNZ: the Laplacian")
         ->required();
     hypre->add_option("--topology", options->input.topology_text,
-                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
+                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: the nodes");
     hypre
         ->add_option("--routes", options->routes,
                      routes_help() + "; auto, auto:measure: chosen by the library, on each level")
         ->delimiter(',')
         ->capture_default_str();
-    hypre->add_option("--executor", options->executor, "What runs the plans of the routes")
+    hypre->add_option("--executor", options->executor, "How plans run")
         ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
         ->capture_default_str();
     auto& contest = options->contest;

@@ -123,16 +123,15 @@ std::vector<bench::entrant> asked_baselines(const neighbor_options& options) {
 
 void add_bench_neighbor(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<neighbor_options>();
-    auto* neighbor = verb.add_subcommand(
-        "neighbor",
-        "The halo of y = A x, again and again: MPI by hand, MPI's own, PETSc's, every route");
-    add_input(
-        *neighbor, options->input,
-        "every rank sends K items to every other, the same K to all the ranks of a region; or "
-        "amg:FOLDER: a multigrid hierarchy");
-    neighbor->add_flag("--amg", options->is_amg,
-                       "The exchanges on all levels of BoomerAMG, set up on FILE (hypre's, through "
-                       "PETSc)");
+    auto* neighbor = verb.add_subcommand("neighbor",
+                                         "Time the halo of y = A x by every route, by hand-written "
+                                         "MPI, by MPI's collectives, and by PETSc");
+    add_input(*neighbor, options->input,
+              "every rank sends K items to every other, the same K to all ranks of a region; or "
+              "amg:FOLDER: a multigrid hierarchy");
+    neighbor->add_flag(
+        "--amg", options->is_amg,
+        "Set up hypre's BoomerAMG on FILE, through PETSc, and time the exchanges of all levels");
     neighbor
         ->add_option("--direction", options->direction,
                      "forward: items are copied into slots; reverse: slots, of doubles, are added "
@@ -150,36 +149,35 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         ->add_option("--routes", options->routes,
                      routes_help() + "; auto, auto:measure: chosen by the library")
         ->delimiter(',');
-    neighbor
-        ->add_option("--executors", options->executors,
-                     "What runs the plans of the routes, separated by commas")
+    neighbor->add_option("--executors", options->executors, "How plans run, separated by commas")
         ->delimiter(',')
         ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
         ->capture_default_str();
     neighbor->add_option("--nodes", options->nodes_text,
-                         "Which ranks share memory, if they can; text as for --topology");
+                         "Which ranks may share memory, written as for --topology");
     neighbor
         ->add_option("--stripe-bytes", options->stripe_bytes,
-                     "Least bytes of a message that each rank of a node carries; 0: not split")
+                     "Split long messages between nodes over the ranks of the node, with at least "
+                     "this many bytes each; 0: do not")
         ->capture_default_str();
     auto& contest = options->contest;
     add_count(*neighbor, "--iterations", contest.iterations, "Timed exchanges of every contender",
               1);
     add_count(*neighbor, "--in-a-row", contest.in_a_row,
-              "Exchanges of an iteration, whose time is their mean", 1);
-    add_count(*neighbor, "--warm-ups", contest.warm_ups, "Exchanges before that", 0);
+              "Exchanges in a row in each iteration; its time is their mean", 1);
+    add_count(*neighbor, "--warm-ups", contest.warm_ups, "Exchanges before the timed ones", 0);
     add_count(*neighbor, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
     auto* item_bytes =
         add_count(*neighbor, "--item-bytes", contest.item_bytes, "Bytes of an item", 1);
     neighbor
         ->add_option("--values", options->num_values,
-                     "Values of 8 bytes in an item, as of several right-hand sides")
+                     "Values of 8 bytes in an item, as for several right-hand sides")
         ->check(CLI::Range(1, 100'000'000))
         ->excludes(item_bytes);
     neighbor->add_flag("--overlap", contest.has_overlap,
                        "Also compute between start and wait, about as long as the exchange takes");
     neighbor->add_flag("--product", contest.has_product,
-                       "Also time y = A x: the exchange, and then the rows of every rank");
+                       "Also time y = A x: the exchange and then the product of each rank's rows");
     neighbor->add_flag("--json", options->as_json, "Print JSON");
     neighbor->callback([options, &chosen] {
         choose_items(*options);

@@ -89,11 +89,11 @@ void add_bench_stream(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<stream_bench_options>();
     auto* stream = verb.add_subcommand(
         "stream",
-        "Small items that threads stream to each other: every scheme, route and size of buffers, "
-        "next to rounds of MPI_Alltoallv by hand. Each is checked, then all are timed in turn");
+        "Time streams of small items between threads, by every scheme, route and buffer size, and "
+        "by rounds of MPI_Alltoallv. Each is checked, then all are timed in turn");
     stream->footer(
-        "Counts of messages are those of the run that is checked, over all ranks; wasted, "
-        "superseded and rejected are those of an average timed run.");
+        "Messages are counted over all ranks in the checked run; wasted, superseded and rejected "
+        "are means of the timed runs.");
     add_stream_options(*stream, *options);
     stream->callback([options, &chosen] {
         check(*options);

@@ -94,13 +94,13 @@ void add_calibrate(CLI::App& app, action& chosen) {
     auto options = std::make_shared<calibrate_options>();
     auto* verb = add_verb(app, "calibrate");
     verb->add_option("--topology", options->topology_text,
-                     "Which ranks are a region: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1");
+                     "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: the nodes");
     verb->add_option("--nodes", options->nodes_text,
-                     "Which ranks are a node, if they are not those that share memory");
+                     "Nodes, written as for --topology; default: the ranks that share memory");
     verb->add_option("-o,--output", options->output_file,
-                     "Write the machine there, not to standard output");
-    verb->add_option("--name", options->name, "What to call the machine")->capture_default_str();
-    verb->add_option("--seconds", options->seconds, "How long to measure, about")
+                     "Write the machine to this file, not to standard output");
+    verb->add_option("--name", options->name, "Name of the machine")->capture_default_str();
+    verb->add_option("--seconds", options->seconds, "About how long to measure, in seconds")
         ->check(CLI::Range(1e-3, 3600.0))
         ->capture_default_str();
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

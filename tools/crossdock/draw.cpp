@@ -55,14 +55,15 @@ int run(const draw_options& options) {
 void add_draw(CLI::App& app, action& chosen) {
     auto options = std::make_shared<draw_options>();
     auto* verb = add_verb(app, "draw");
-    verb->add_option("FILE", options->input.file,
-                     "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks")
+    verb->add_option(
+            "FILE", options->input.file,
+            "A Matrix Market file, plain or gzip; or dense:K, where any two ranks exchange K items")
         ->required();
     add_division(*verb, options->input);
-    verb->add_option("--route", options->route, "Route, as `crossdock info` lists them")
+    verb->add_option("--route", options->route, "A route; `crossdock info` lists them")
         ->capture_default_str();
     verb->add_flag("--no-deduplicate", options->without_dedup,
-                   "An item travels once per destination");
+                   "Do not deduplicate: an item travels once for each of its destinations");
     verb->add_option("-o,--output", options->output, "The picture: a file .svg, .pdf or .png")
         ->capture_default_str()
         ->check(refuse_unknown_suffix);

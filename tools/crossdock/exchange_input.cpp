@@ -68,8 +68,8 @@ CLI::Option* add_exchange(CLI::App& verb, exchange_choice& options, const std::s
         ->delimiter(',')
         ->needs(chosen);
     verb.add_option("--values", options.values,
-                    "What a message says. pattern: how many columns are needed, one 4-byte number; "
-                    "indices: which ones, 8 bytes for each")
+                    "What a message has. pattern: the number of needed columns, in 4 bytes; "
+                    "indices: the columns, 8 bytes for each")
         ->check(CLI::IsMember({"pattern", "indices"}))
         ->capture_default_str()
         ->needs(chosen);

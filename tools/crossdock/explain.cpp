@@ -159,24 +159,25 @@ void add_explain(CLI::App& app, action& chosen) {
     auto options = std::make_shared<explain_options>();
     auto* verb = add_verb(app, "explain");
     verb->add_option("FILE", options->input.file,
-                     "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
-                     "random:K, an item from each of K others; "
-                     "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
+                     "A Matrix Market file, plain or gzip; or dense:K, where any two ranks "
+                     "exchange K items; or random:K, where each rank needs an item from each of K "
+                     "others; or amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
         ->required();
     add_division(*verb, options->input);
     add_machine(*verb, options->where);
     verb->add_flag("--no-deduplicate", options->without_dedup,
-                   "An item travels once for each of its destinations");
+                   "Do not deduplicate: an item travels once for each of its destinations");
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))
         ->capture_default_str();
     verb->add_option("--executor", options->executor,
-                     "persistent: messages everywhere; auto, shared_memory: none inside nodes")
+                     "persistent: ranks of a node send messages; auto, shared_memory: they use "
+                     "shared memory")
         ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
         ->capture_default_str();
     verb->add_option("--replay", options->num_replayed,
-                     "Plan all candidates, simulate so many of those with the lowest prices, and "
-                     "choose by that")
+                     "Compile plans for all candidates, simulate this many of the cheapest, and "
+                     "choose the fastest")
         ->check(CLI::Range(1, 1000));
     verb->add_flag("--json", options->as_json, "Print JSON");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

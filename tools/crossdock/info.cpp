@@ -85,9 +85,9 @@ int run(const info_options& options) {
 void add_info(CLI::App& app, action& chosen) {
     auto options = std::make_shared<info_options>();
     auto* verb = add_verb(app, "info");
-    auto* level = verb->add_option("--level", options->level,
-                                   "What a region is to be: node | socket | numa | l3")
-                      ->capture_default_str();
+    auto* level =
+        verb->add_option("--level", options->level, "What a region is: node | socket | numa | l3")
+            ->capture_default_str();
     verb->add_option("--topology", options->topology_text,
                      "Show this topology instead: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
         ->excludes(level);

@@ -59,8 +59,9 @@ std::string machine_input::text(const machine& m) const {
 
 void add_machine(CLI::App& verb, machine_input& input) {
     verb.add_option("--nodes", input.nodes_text,
-                    "Nodes, written as regions are; every region is one if not given");
-    verb.add_option("--machine", input.machine_name, "A preset or a file, as `calibrate` writes it")
+                    "Nodes, written as for --topology; default: the regions");
+    verb.add_option("--machine", input.machine_name,
+                    "A machine: a preset, or a file that `calibrate` wrote")
         ->capture_default_str()
         ->each([&input](const std::string&) { input.is_chosen = true; });
 }

@@ -18,10 +18,10 @@ topology pattern_input::regions() const {
 }
 
 CLI::Option* add_partition(CLI::App& verb, const std::string& file, std::string& partition) {
-    auto* const option = verb.add_option("--partition", partition,
-                                         "block | metis | metis:entries | random:SEED | FILE; "
-                                         "default: the owners beside a pattern that a program "
-                                         "wrote, else block");
+    auto* const option =
+        verb.add_option("--partition", partition,
+                        "Who owns which rows: block | metis | metis:entries | random:SEED | FILE; "
+                        "default: the .owners file of a pattern, or block");
     verb.parse_complete_callback([&file, &partition, option] {
         if (option->empty()) partition = bench::default_partition(file);
     });

@@ -40,9 +40,9 @@ void add_report(CLI::App& app, action& chosen) {
     auto options = std::make_shared<report_options>();
     auto* verb = add_verb(app, "report");
     verb->add_option("RESULT", options->files,
-                     "Files of what simulate, analyze, explain, try and bench (neighbor, hypre, "
-                     "exchange, gather, array, stream) print with --json, records of it, drawings "
-                     "(.svg) of draw, or what CROSSDOCK_REPORT names")
+                     "Files with the --json output of simulate, analyze, explain, try or bench "
+                     "(neighbor, hypre, exchange, gather, array, stream), or records of it; "
+                     "drawings (.svg) of draw; files that CROSSDOCK_REPORT names")
         ->required();
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

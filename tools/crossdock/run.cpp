@@ -31,18 +31,19 @@ struct run_options {
     std::vector<std::string> command;
     std::vector<variable> variables{
         {"--route", "CROSSDOCK_ROUTE",
-         "The route of all exchanges; by default the fastest, which may be MPI's own"},
+         "The route of all exchanges; by default the fastest, or MPI if it is faster"},
         {"--machine", "CROSSDOCK_MACHINE", "The machine that routes are chosen for"},
-        {"--topology", "CROSSDOCK_TOPOLOGY", "The regions of the ranks, as 4x16; by default nodes"},
+        {"--topology", "CROSSDOCK_TOPOLOGY",
+         "The regions of the ranks, such as 4x16; by default the nodes"},
         {"--executor", "CROSSDOCK_EXECUTOR",
-         "What runs the plans: persistent | shared_memory; by default what fits the ranks"},
+         "How plans run: persistent | shared_memory; by default the library chooses"},
         {"--take", "CROSSDOCK_TAKE",
-         "alltoallv: takes MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw over, too"},
+         "alltoallv: intercept MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, too"},
         {"--report", "CROSSDOCK_REPORT",
-         "A file that gets a line of JSON for each call, for `crossdock report`; 1: a table on "
-         "stderr"},
+         "A file for `crossdock report`, to which each place that calls adds a line of JSON; 1: "
+         "print a table on stderr"},
         {"--record", "CROSSDOCK_RECORD", "A folder that gets the pattern of each plan"},
-        {"--verify", "CROSSDOCK_VERIFY", "1: compares every exchange with MPI's"},
+        {"--verify", "CROSSDOCK_VERIFY", "1: compare every exchange with MPI's"},
     };
 };
 
@@ -91,7 +92,7 @@ void add_run(CLI::App& app, action& chosen) {
     for (auto& one : options->variables)
         verb->add_option(one.option, one.value, fmt::format("{} ({})", one.meaning, one.name));
     verb->add_option("command", options->command,
-                     "After --: what starts the program, as mpirun -n 64 ./app")
+                     "The command that starts the program, after --, such as mpirun -n 64 ./app")
         ->required();
     verb->positionals_at_end();
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

@@ -395,32 +395,33 @@ int run(const try_options& options) {
 void add_try(CLI::App& app, action& chosen) {
     auto options = std::make_shared<try_options>();
     auto* verb = add_verb(app, "try");
-    verb->add_option("FILE", options->file,
-                     "Matrix Market file, plain or gzip; a pattern that a program wrote; a folder "
-                     "of them; or dense:K, random:K, amg:FOLDER; default: a matrix that comes "
-                     "along");
+    verb->add_option(
+        "FILE", options->file,
+        "A Matrix Market file, plain or gzip; a pattern that a program wrote, or a folder of them; "
+        "dense:K, random:K or amg:FOLDER; default: a matrix that comes along");
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->add_option("--topology", options->topology_text,
-                     "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
+                     "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: the nodes");
     verb->add_option("--nodes", options->nodes_text,
-                     "Which ranks share memory, if they can; text as for --topology");
+                     "Which ranks may share memory, written as for --topology");
     verb->add_option("--partition", options->partition,
-                     "block | metis | metis:entries | random:SEED | FILE; default: the owners "
-                     "beside a pattern, else block");
+                     "Who owns which rows: block | metis | metis:entries | random:SEED | FILE; "
+                     "default: the .owners file of a pattern, or block");
     verb->add_option("--machine", options->machine,
-                     "A preset or a file, to choose routes for in place of a measured machine");
+                     "A preset or a file, instead of measuring this machine");
     verb->add_option("--item-bytes", options->item_bytes,
-                     "Bytes of an item; default: what the pattern's file says, else 8")
+                     "Bytes of an item; default: those of the pattern's file, or 8")
         ->check(CLI::Range(1, 1 << 20));
     verb->add_option("--calibrate-seconds", options->calibrate_seconds,
-                     "How long to measure the machine, about")
+                     "About how long to measure the machine, in seconds")
         ->check(CLI::Range(1e-3, 3600.0))
         ->capture_default_str();
-    verb->add_option("--seconds", options->seconds, "How long to measure exchanges, about")
+    verb->add_option("--seconds", options->seconds,
+                     "About how long to measure exchanges, in seconds")
         ->check(CLI::Range(1e-3, 3600.0))
         ->capture_default_str();
     verb->add_option("--iterations", options->iterations,
-                     "Timed exchanges of every contender, however long they take")
+                     "Timed exchanges of every contender, instead of --seconds")
         ->check(CLI::Range(1, 1'000'000'000));
     verb->add_flag("--json", options->as_json, "Print JSON as well as the page");
     verb->callback([options, &chosen] {

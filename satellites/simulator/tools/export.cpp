@@ -66,30 +66,31 @@ void add_export(CLI::App& app, action& chosen) {
     options->machine_name = default_machine().name;
     auto* verb = add_verb(app, "export");
     verb->add_option("FILE", options->input.file,
-                     "As `simulate` takes it; one level of a hierarchy, as amg:FOLDER:LEVEL")
+                     "As in `simulate`; of a hierarchy one level, amg:FOLDER:LEVEL")
         ->required();
     add_division(*verb, options->input);
-    verb->add_option("--route", options->route, "A route's name, as --routes of `analyze` takes it")
-        ->required();
-    verb->add_flag("--no-deduplicate", options->without_dedup, "The plans without deduplication");
-    verb->add_option(
-            "--format", options->format,
-            "goal: operations that require each other, as txt2bin of LogGOPSim reads them; "
-            "json: the plans, one in each line")
+    verb->add_option("--route", options->route, "A route; `crossdock info` lists them")->required();
+    verb->add_flag("--no-deduplicate", options->without_dedup,
+                   "Write the plans without deduplication");
+    verb->add_option("--format", options->format,
+                     "goal: the operations of all ranks, for LogGOPSim's txt2bin; json: the plans, "
+                     "one per line")
         ->check(CLI::IsMember({"goal", "json"}))
         ->required();
-    verb->add_option("--machine", options->machine_name,
-                     "A preset or a file: how long copying takes in goal, and LogGP's parameters")
+    verb->add_option(
+            "--machine", options->machine_name,
+            "goal: the machine, a preset or a file, for the time of copying and LogGP's parameters")
         ->capture_default_str();
-    verb->add_option("--unit", options->unit,
-                     "Of times in goal; in ps the parameters are whole numbers, too, as LogGOPSim "
-                     "wants them")
+    verb->add_option(
+            "--unit", options->unit,
+            "goal: unit of time; LogGOPSim wants whole numbers, which ps gives for parameters, too")
         ->check(CLI::IsMember({"ns", "ps"}))
         ->capture_default_str();
-    verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item in goal")
+    verb->add_option("--item-bytes", options->item_bytes, "goal: bytes of an item")
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))
         ->capture_default_str();
-    verb->add_option("-o,--output", options->output_file, "A file in place of standard output");
+    verb->add_option("-o,--output", options->output_file,
+                     "Write to this file, not to standard output");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

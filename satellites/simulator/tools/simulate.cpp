@@ -214,50 +214,47 @@ void add_simulate(CLI::App& app, action& chosen) {
     auto options = std::make_shared<simulate_options>();
     auto* verb = add_verb(app, "simulate");
     verb->add_option("FILE", options->input.file,
-                     "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
-                     "random:K, an item from each of K others; "
-                     "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
+                     "A Matrix Market file, plain or gzip; or dense:K, where any two ranks "
+                     "exchange K items; or random:K, where each rank needs an item from each of K "
+                     "others; or amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
         ->required();
     add_division(*verb, options->input);
     add_machine(*verb, options->where);
     auto* exchange = add_exchange(*verb, options->exchange,
-                                  "Replay the sparse data exchange of `bench exchange` instead, by "
-                                  "every algorithm; auto as it "
-                                  "chooses where no two regions share memory");
+                                  "Simulate the sparse data exchange of `bench exchange` by every "
+                                  "algorithm; auto assumes that no two regions share memory");
     verb->add_option("--routes", options->routes, routes_help())
         ->delimiter(',')
         ->excludes(exchange);
     verb->add_flag("--no-deduplicate", options->without_dedup_only,
-                   "Leave out the deduplicated plans")
+                   "Omit the plans with deduplication")
         ->excludes(exchange);
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))
         ->capture_default_str()
         ->excludes(exchange);
-    auto* executor =
-        verb->add_option("--executor", options->executor,
-                         "persistent: messages everywhere; auto, shared_memory: none inside nodes")
-            ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
-            ->capture_default_str()
-            ->excludes(exchange);
+    auto* executor = verb->add_option("--executor", options->executor,
+                                      "persistent: ranks of a node send messages; auto, "
+                                      "shared_memory: they use shared memory")
+                         ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
+                         ->capture_default_str()
+                         ->excludes(exchange);
     auto* loggp =
-        verb->add_flag(
-                "--loggp", options->is_loggp,
-                "Strict LogGP, as LogGOPSim charges it: bytes keep the receiver's core busy, too; "
-                "everything is a message, and nothing searches")
+        verb->add_flag("--loggp", options->is_loggp,
+                       "Strict LogGP, as in LogGOPSim: bytes also keep the receiver's core busy, "
+                       "ranks of a node send messages, and searching takes no time")
             ->excludes(executor);
-    verb->add_option("--gap", options->gap_seconds,
-                     "LogGP's g, in seconds; the machines have none, as o limits their rate")
+    verb->add_option("--gap", options->gap_seconds, "LogGP's g, in seconds; default: 0")
         ->check(CLI::Range(0.0, 1.0))
         ->needs(loggp);
-    verb->add_option("--late", options->late, "RANK:SECONDS,...: ranks that start late")
+    verb->add_option("--late", options->late, "Ranks that start late, as RANK:SECONDS,...")
         ->delimiter(',');
     auto* noise = verb->add_option("--noise", options->noise_seconds,
                                    "Mean of a random delay of every operation, in seconds")
                       ->check(CLI::Range(0.0, 1.0));
-    verb->add_option("--seed", options->seed, "Of the noise")->needs(noise);
+    verb->add_option("--seed", options->seed, "Seed of the noise")->needs(noise);
     verb->add_option("--memory", options->memory_bytes,
-                     "Bytes that may be used, as 8G; what is available if not given")
+                     "Bytes of memory that may be used, such as 8G; default: all that is available")
         ->transform(CLI::AsSizeValue(false));
     verb->add_flag("--json", options->as_json, "Print JSON");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
