@@ -559,6 +559,7 @@ struct error_agreement {
     template <class Write>
     static void on(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
                    Write&& write) {
+        comm.require_open();
         auto& state = *comm.state_;
         const auto own_rank_if = [&](bool is_so) { return is_so ? comm.rank() : comm.num_ranks(); };
         // The least failing rank, the least `same`, the largest (as the least of the negated), and the least rank with
