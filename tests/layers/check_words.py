@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on a word that docs/glossary.md has replaced by a better one, in sources and in the code that pages show.
+"""Fails on a word that a better one has replaced, in sources and in the code that pages show.
 
 usage: check_words.py [project folder]
 """
@@ -22,7 +22,8 @@ RETIRED = {
     "item_divider": "bucket_by_worker",
     "kept_memory": "pooled_resource",
     "lanes?": "stripe or priority",
-    "(?:plan|request|uncombined)_way": "plan_cache, request_routing, multi_sf",
+    "outbox(?:es)?": "to_send, send_buffer, filling_buffers or stage_headers",
+    "(?:plan|request|uncombined)_way": "plan_cache, batch_route, multi_sf",
     "speakers?": "leader",
     "stage_loads": "stage_cost",
     "turn_seconds": "time_slice_seconds",

@@ -465,8 +465,8 @@ contains
             call expect(len(route) > 0 .and. seconds > 0.0009_real64, "by the clock it took a millisecond or more")
         end do
         call halo%tried_route(num_tried, route, seconds, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "trial " // text(num_tried) // " is outside [0, " // &
-            text(num_tried) // ")")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "tried route " // text(num_tried) // &
+            " is outside [0, " // text(num_tried) // ")")
         call halo%free()
     end subroutine
 

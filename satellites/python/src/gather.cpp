@@ -1,7 +1,9 @@
 #include "crossdock/gather_scatter.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <tuple>
 #include <type_traits>

@@ -122,8 +122,8 @@ class ArrayInC : public testing::Test {
 
     /// What is to be in the array if each request does `change(entry, value)`, rank by rank.
     template <class T>
-    std::vector<T> serial(const std::function<void(T&, T)>& change) const {
-        std::vector<T> result(num_entries, T{7});
+    std::vector<T> serial(const std::function<void(T&, T)>& change, T initial = {}) const {
+        std::vector<T> result(num_entries, initial);
         for (int r = 0; r < num_ranks; ++r) {
             const auto values = values_of<T>(r);
             for (int64_t k = 0; k < num_requests; ++k)
@@ -144,7 +144,7 @@ class ArrayInC : public testing::Test {
         const auto values = values_of<T>(rank);
         EXPECT_SUCCESS(crossdock_distributed_array_update(array, num_requests, indices.data(),
                                                           values.data(), operation));
-        EXPECT_EQ(all<T>(), serial<T>(change));
+        EXPECT_EQ(all<T>(), serial<T>(change, T{7}));
     }
 
     int rank = -1;

@@ -6,9 +6,10 @@
 
 #include <type_traits>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/operation.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief An operation under all its names.
 template <class Op>
