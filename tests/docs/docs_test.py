@@ -431,6 +431,17 @@ class Docs(unittest.TestCase):
         registered = with_lines("src/route/registry.cpp", '        {"direct"', codes[2])
         self.compile({"hub.hpp": codes[0], "registry.cpp": f'#include "hub.hpp"\n{registered}'}, PROJECT / "src/route")
 
+    def test_RecipeOfAnOperationCompiles(self):
+        operation, entry = recipe("A new operation")
+        header, table = "crossdock/operation.hpp", "crossdock/detail/array/operations_mpi.hpp"
+        self.compile({
+            header: with_lines(f"include/{header}", "}  // namespace crossdock\n", operation),
+            table: with_lines(f"include/{table}", "        use(named_operation<minimum>", entry),
+            "shown.cpp": f'#include "{table}"\nbool is_there() {{\nbool found = false;\ncrossdock::for_each_operation<int>('
+                         "[&](const auto& one) {\nif (one.in_mpi == MPI_LOR) found = one.apply(0, 5) == 1;\n});\n"
+                         "return found;\n}\nconst crossdock::logical_or used;\n",
+        })
+
     def test_RecipeOfAVerbCompiles(self):
         program, declaration, entry = recipe("A new verb of the command line")
         folder = "tools/crossdock"
