@@ -287,7 +287,9 @@ TEST_F(FaultyStart, TheLowestOfSeveralRanksTellsItsSentence) {
     EXPECT_EQ(thrown_by(agreeing).code(), errc::parse_error);
     expect_to_be_told(where, 0, errc::size_mismatch);
     start_with_a_fault(halo, ring, rank_ == 0 ? 1 : rank_);
-    if (rank_ == 0) EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::peer_failed);
+    if (rank_ == 0) {
+        EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::peer_failed);
+    }
     halo.prepare(8);
     expect_to_be_told(where, 1, errc::size_mismatch);
 }
