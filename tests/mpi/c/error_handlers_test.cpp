@@ -193,12 +193,12 @@ TEST_F(ErrorHandlers, AreCalledOnRanksThatNeedWhatAFaultyStartLacks) {
         EXPECT_EQ(exchange(false), CROSSDOCK_SUCCESS) << crossdock_last_error();
     };
     double item = rank + 0.5, slot = 0, sum = 0;
-    const auto expect_told = [&](rank_t failed, const std::string& sentence) {
+    const auto expect_told = [&](rank_t failed, const std::string& reason) {
         char* text = nullptr;
         int told = -2;
         EXPECT_EQ(crossdock_context_last_peer_error(world, &told, &text), CROSSDOCK_SUCCESS);
         EXPECT_EQ(told, failed);
-        EXPECT_EQ(text, sentence);
+        EXPECT_EQ(text, reason);
         crossdock_free(text);
     };
 
