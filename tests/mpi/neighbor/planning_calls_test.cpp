@@ -128,7 +128,7 @@ TEST_F(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     plan_every_route({comm, regions}, {.executor = "persistent"});
 
     EXPECT_EQ(num_long_collectives, 0);
-    EXPECT_EQ(longest_reduction, 3);  // `agree`
+    EXPECT_EQ(longest_reduction, 4);  // `agree`
 }
 
 TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
@@ -142,7 +142,7 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
     const bool shares = num_ranks_of_node > 1;  // one rank shares nothing
     EXPECT_EQ(num_long_collectives > 0, shares);
     EXPECT_EQ(most_ranks_of_long_collectives, shares ? num_ranks_of_node : 0);
-    EXPECT_EQ(longest_reduction, 3);
+    EXPECT_EQ(longest_reduction, 4);
 }
 
 TEST_F(Planning, MakesReverseExchangesReady) {
