@@ -216,7 +216,8 @@ class Context(Closing):
         of it: where something is made, prepared or duplicated, and `close`. If several ranks have failed since the last
         such call, the lowest of them tells its last error.
         """
-        return self._inner.last_peer_error
+        told: Error | None = self._inner.last_peer_error
+        return told
 
     @property
     def is_open(self) -> bool:

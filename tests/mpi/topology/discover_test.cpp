@@ -39,10 +39,10 @@ int MPI_Comm_free(MPI_Comm* comm) {
     --num_open_communicators;
     return PMPI_Comm_free(comm);
 }
-int MPI_Send(const void* data, int count, MPI_Datatype type, int destination, int tag,
-             MPI_Comm comm) {
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int destination, int tag,
+              MPI_Comm comm, MPI_Request* request) {
     ++num_sends;
-    return PMPI_Send(data, count, type, destination, tag, comm);
+    return PMPI_Isend(data, count, type, destination, tag, comm, request);
 }
 }
 
