@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).parent.parent / "tools"))
+sys.path.append(str(pathlib.Path(__file__).parents[3] / "tests/tools"))
 import html_page
 
 RUN = [os.environ["CROSSDOCK_TOOL"], "run"]
