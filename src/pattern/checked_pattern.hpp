@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/pattern.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief A hash of a pattern: equal patterns, equal numbers.
 ///
