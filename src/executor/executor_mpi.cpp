@@ -63,6 +63,7 @@ executor::executor(const executor_setup& setup)
     : comm_(setup.comm),
       first_tag_(setup.first_tag),
       item_bytes_(setup.item_bytes),
+      least_item_bytes_(setup.item_bytes),
       runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work, setup.memory),
                                                 setup.item_bytes, setup.comm.rank())),
       end_of_sections_(work().num_section_receives),
@@ -179,6 +180,7 @@ void executor::bind_output(void* output) {
 
 void executor::start(const void* input, void* output, combine_function combine) {
     require_state(!is_active_, already_active);
+    least_item_bytes_ = item_bytes_;
     bind_input(input);
     bind_output(output);
     runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
@@ -187,8 +189,9 @@ void executor::start(const void* input, void* output, combine_function combine) 
 }
 
 // What others send in place comes to memory that nobody looks at.
-void executor::start_empty(rank_t failed) {
+void executor::start_empty(rank_t failed, bool knows_size) {
     require_state(!is_active_, already_active);
+    if (!knows_size) least_item_bytes_ = 0;
     count_t num_items = 0;
     for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
         const auto& part = work().receives[i];
@@ -229,7 +232,7 @@ void executor::send(send_number part) {
 void executor::send_failure(send_number i, rank_t origin) {
     const auto& part = work().sends[i];
     auto& mark = marks_[i] =
-        failure_mark(origin, part.num_items * static_cast<count_t>(item_bytes_));
+        failure_mark(origin, part.num_items * static_cast<count_t>(least_item_bytes_));
     has_marks_ = true;
     auto& request = free_request(send_request(i, runner_->half()));
     CROSSDOCK_MPI(MPI_Send_init(mark.bytes.data(), mark.size, MPI_BYTE, part.peer, tag_of(part),

@@ -60,8 +60,10 @@ class executor final : private background_work, private schedule_runner::sender 
     /// @brief Starts an exchange to which this rank gives nothing and of which it takes nothing,
     /// because it cannot start as it should. It forwards what others gave. All who need something
     /// of this rank get errc::peer_failed.
-    /// @param failed  the rank whose fault it is
-    void start_empty(rank_t failed);
+    /// @param failed      the rank whose fault it is
+    /// @param knows_size  whether the others exchange items of this size, too; where this is not known, they are told
+    /// by messages without content, which no size of items can take for a value
+    void start_empty(rank_t failed, bool knows_size);
 
     /// @brief Makes progress; true once complete.
     /// @throws what the function that combines threw here, or error(errc::peer_failed): the
@@ -121,6 +123,7 @@ class executor final : private background_work, private schedule_runner::sender 
     memory_piece buffer_;
     int first_tag_;
     std::size_t item_bytes_;
+    std::size_t least_item_bytes_;  // that others may have now
     MPI_Datatype item_ = MPI_DATATYPE_NULL;
     std::unique_ptr<schedule_runner> runner_;
 

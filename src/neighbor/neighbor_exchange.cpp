@@ -250,12 +250,13 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     // `new_bytes` is 0 where a fault leaves the size unknown: then it is taken to be the last one.
     executor& start_empty(direction to, std::size_t new_bytes, rank_t failed) {
         finish_empty();
-        if (new_bytes == 0) new_bytes = item_bytes;
+        const bool knows_size = new_bytes != 0;
+        if (!knows_size) new_bytes = item_bytes;
         next_plan();
         auto& runner = present();
         if (runner.prepare_at_start(to, prepared, new_bytes)) item_bytes = new_bytes;
         if (auto* const tried = trials()) tried->begin(to, new_bytes);
-        return runner.start_empty(to, failed);
+        return runner.start_empty(to, failed, knows_size);
     }
 
     // Completes an exchange that was started empty. Whose fault that was has been said.

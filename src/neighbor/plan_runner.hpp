@@ -98,9 +98,9 @@ class plan_runner {
     }
 
     /// @brief As above, an empty exchange.
-    executor& start_empty(direction to, rank_t failed) {
+    executor& start_empty(direction to, rank_t failed, bool knows_size) {
         auto& runner = *state_of(to).sizes.back().runner;
-        runner.start_empty(failed);
+        runner.start_empty(failed, knows_size);
         return runner;
     }
 

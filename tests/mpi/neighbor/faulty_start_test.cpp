@@ -326,6 +326,29 @@ TEST_F(FaultyStart, OfAnotherSizeOfItemsIsHeardOf) {
     }
 }
 
+TEST_F(FaultyStart, WhoseSizeNobodyKnowsIsTakenForNoValue) {
+    const auto where = in_halves();
+    const auto ring = all_to_all(1);
+    for (const char* route : {"direct", "three_step"}) {
+        neighbor_exchange halo(where, ring.make(), {.route = route, .executor = "persistent"});
+        const float item = 1;
+        const std::vector<float> untouched(static_cast<std::size_t>(ring.reach), -1);
+        auto slots = untouched;
+        const auto exchange = [&] {
+            halo.start(&item, slots.data(), rank_ == 0 ? MPI_DATATYPE_NULL : MPI_FLOAT);
+            halo.wait();
+        };
+        EXPECT_EQ(thrown_by(exchange).code(),
+                  rank_ == 0 ? errc::invalid_argument : errc::peer_failed);
+        if (rank_ == 0) {
+            EXPECT_EQ(slots, untouched);
+        }
+        halo.start(&item, slots.data(), MPI_FLOAT);
+        halo.wait();
+        EXPECT_EQ(slots, std::vector<float>(slots.size(), 1));
+    }
+}
+
 TEST_F(FaultyStart, AnErrorInCombiningIsToldToo) {
     const auto where = in_halves();
     const shifts ring{rank_, num_ranks_, 1, 2};
