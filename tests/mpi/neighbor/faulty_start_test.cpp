@@ -134,7 +134,7 @@ class FaultyStart : public testing::Test {
     // The start of one rank fails, and all others need something of it. The object stays as it is then.
     void start_with_a_fault(neighbor_exchange& halo, const shifts& ring, rank_t failing) const {
         const auto num_items = static_cast<std::size_t>(ring.num_items);
-        const std::vector<double> items(rank_ == failing ? 0 : num_items);
+        std::vector<double> items(rank_ == failing ? 0 : num_items);
         std::vector<double> slots(static_cast<std::size_t>(ring.reach) * num_items);
         if (rank_ == failing) {
             const auto fault = thrown_by([&] { halo.start(items, slots); });
@@ -142,6 +142,7 @@ class FaultyStart : public testing::Test {
             return;
         }
         halo.start(items, slots);
+        kept_.push_back(std::move(items));
         kept_.push_back(std::move(slots));
     }
     static void expect_to_hear_of(rank_t failing, neighbor_exchange& halo) {
