@@ -1,5 +1,5 @@
-// Programs whose errors nobody catches: one of all ranks, one of a rank alone, one of a start, one of a thread. Or all ranks but
-// one go on.
+// Programs whose errors nobody catches: one of all ranks, one of a rank alone, one of a start, one of a
+// thread. Or all ranks but one go on.
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
