@@ -44,8 +44,8 @@ class mpi_error : public error {
 ///
 /// The line on standard error is "error: " and the exception's `what()`. MPI_Abort then ends
 /// MPI_COMM_WORLD with the exit code 1. An error of a collective call is the same on all ranks, and
-/// rank 0 prints it. Another rank prints its error if rank 0 has not ended the program after 3
-/// seconds, and errc::peer_failed is printed after 6 if the rank that failed has not. Where MPI is not initialised, each process prints its error and ends.
+/// rank 0 prints it. Another rank prints its error after 3 seconds, and errc::peer_failed after 6, if nobody has ended
+/// the program by then. Where MPI is not initialised, each process prints its error and ends.
 ///
 /// It calls `std::set_terminate`, and may be called before MPI_Init. Without it the library neither
 /// prints nor ends a program.
@@ -189,8 +189,8 @@ class communicator {
         return state_->work->size() == 1 && state_->work->front() == work;
     }
 
-    /// @brief Takes an exchange over until it is over, or the communicator is closed. Its other ranks must not need it to
-    /// be waited for. Takes no memory; lets go of it at once where the communicator is closed.
+    /// @brief Takes an exchange over until it is over, or the communicator is closed. Its other ranks must not need it
+    /// to be waited for. Takes no memory; lets go of it at once where the communicator is closed.
     void take_over(std::unique_ptr<unfinished_exchange> one) const noexcept;
 
     /// @brief The next agreement tells all ranks this error, which is this rank's alone, unless a lower rank has one.
@@ -316,8 +316,8 @@ class communicator_user {
 /// @param what   names those arguments in the error text; its first line must be equal, too. More lines
 /// such as "route = direct" are values, of which the error shows the first that differs
 /// @par Collective
-/// Yes; blocks. One reduction of four words, and on error three broadcasts. If a rank has an error that the others do not
-/// know (`communicator::tell_later`), three broadcasts tell it to them.
+/// Yes; blocks. One reduction of four words, and on error three broadcasts. If a rank has an error that the others do
+/// not know (`communicator::tell_later`), three broadcasts tell it to them.
 /// @throws error  as brought; or error(errc::invalid_argument) where `same` differs
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same = 0,
            const char* what = "the arguments");

@@ -110,10 +110,10 @@ class context {
 
     /// @brief The error of one rank alone that was told to all ranks last, such as the reason of errc::peer_failed.
     ///
-    /// A start that fails throws on its rank alone. The next collective call of the library that agrees on its arguments
-    /// tells the error to all: where something is made, prepared or duplicated, and `close`. If several ranks have
-    /// failed since the last such call, the lowest of them tells its last error. It is the same on all ranks then, and stays
-    /// when the context is closed.
+    /// A start that fails throws on its rank alone. The next collective call of the library that agrees on its
+    /// arguments tells the error to all: where something is made, prepared or duplicated, and `close`. If several ranks
+    /// have failed since the last such call, the lowest of them tells its last error. It is the same on all ranks then,
+    /// and stays when the context is closed.
     /// @return none if no rank has failed so far
     /// @par Collective
     /// No.

@@ -1,8 +1,8 @@
 /// @file
 /// @brief For libraries that extend crossdock: what they need and programs do not.
 ///
-/// Adapters to other libraries' names and bindings of other languages use it, with the other public headers. The rest of
-/// what an extension builds on is in communicator.hpp:
+/// Adapters to other libraries' names and bindings of other languages use it, with the other public headers. The rest
+/// of what an extension builds on is in communicator.hpp:
 ///
 /// | to | use |
 /// |---|---|
@@ -48,8 +48,8 @@ struct shared_context {
 /// @throws as the constructor of `context`
 std::shared_ptr<shared_context> context_of(MPI_Comm comm);
 
-/// @brief A handle of C for a context, to be freed with `crossdock_context_free`. After an error functions of C call the
-/// handler of the context's own communicator, which is MPI_ERRORS_RETURN.
+/// @brief A handle of C for a context, to be freed with `crossdock_context_free`. After an error functions of C call
+/// the handler of the context's own communicator, which is MPI_ERRORS_RETURN.
 [[nodiscard]] crossdock_context* new_handle_of(const context& where);
 
 /// @brief The status of the exception in flight; `crossdock_last_error` then has its sentence. Calls no error handler.

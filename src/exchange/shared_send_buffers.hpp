@@ -22,8 +22,8 @@ namespace crossdock {
 ///     send buffer of rank 0 of 3   round, agreement, has more | 0 32 56 | - "to 1" "to 1" - "to 2" -
 ///                                                        ends of the sections for ranks 0, 1, 2
 ///
-/// A send buffer has two halves for rounds in turn. To end a round a rank must have heard that all others began it, and so
-/// have read all of the round before: the half of that one is free for the next.
+/// A send buffer has two halves for rounds in turn. To end a round a rank must have heard that all others began it, and
+/// so have read all of the round before: the half of that one is free for the next.
 class shared_send_buffers {
   public:
     /// @brief Memory for a message that comes in.
