@@ -8,11 +8,13 @@ import sys
 import tempfile
 import textwrap
 import unittest
+from os.path import relpath
 from pathlib import Path
 
 import pages
 
 PROJECT = Path(__file__).parents[2]
+STUDIES = PROJECT / "satellites/studies/docs/studies.md"
 MATRIX = PROJECT / "data/bcspwr10.mtx.gz"
 CHEAP = {"analyze", "explain", "draw", "info", "simulate", "export"}
 MOST_RANKS = 1024
@@ -257,9 +259,15 @@ class Docs(unittest.TestCase):
 
     def test_IndexHasEveryPage(self):
         index = (PROJECT / "docs/README.md").read_text(encoding="utf-8")
-        names = [page.name for page in (PROJECT / "docs").glob("*.md") if page.name != "README.md"]
+        names = [relpath(page, PROJECT / "docs") for folder in ("docs", "satellites/*/docs")
+                 for page in PROJECT.glob(f"{folder}/*.md")]
 
-        self.assertEqual([name for name in sorted(names) if f"]({name})" not in index], [])
+        self.assertEqual([name for name in sorted(names) if f"]({name})" not in index], ["README.md"])
+
+    def test_EachSatelliteHasItsPage(self):
+        for readme in PROJECT.glob("satellites/*/README.md"):
+            with self.subTest(readme.parent.name):
+                self.assertEqual(readme.read_text(encoding="utf-8").count("](docs/"), 1)
 
     def test_TablesAreWhole(self):
         self.assertEqual([(page.name, row) for page, text in texts().items() for row in pages.broken_rows(text)], [])
@@ -295,7 +303,7 @@ class Docs(unittest.TestCase):
         return printed
 
     def test_TablesOfStudiesComeFromTheirRecords(self):
-        self.assertNotEqual(self.tables_printed_on((PROJECT / "docs/studies.md").read_text()), "")
+        self.assertNotEqual(self.tables_printed_on(STUDIES.read_text(encoding="utf-8")), "")
 
     def test_TablesOfGrowthComeFromTheirRecord(self):
         growth = pages.section((PROJECT / "docs/bench.md").read_text(encoding="utf-8"), "Growth")
@@ -325,7 +333,7 @@ class Docs(unittest.TestCase):
     def test_TablesOfSddeAreThoseThatItsScriptPrints(self):
         command = ["satellites/studies/sdde.py", "--tables", "satellites/studies/results/study-sdde.jsonl"]
         done = subprocess.run([sys.executable, "-B", *command], cwd=PROJECT, check=True, capture_output=True, text=True)
-        shown = pages.tables(pages.section((PROJECT / "docs/studies.md").read_text(encoding="utf-8"), "SDDE"))
+        shown = pages.tables(pages.section(STUDIES.read_text(encoding="utf-8"), "SDDE"))
 
         self.assertEqual(shown[0][0], "| of the study | here | why |")
         self.assertEqual(shown[1:], pages.tables(done.stdout))
@@ -362,7 +370,7 @@ class Docs(unittest.TestCase):
         folder = PROJECT / "satellites/mpi_advance/include/crossdock/mpi_advance"
         code = "\n".join(re.sub(r"//.*", "", (folder / header).read_text())
                          for header in ("locality_aware.h", "mpi_advance.h"))
-        page = (PROJECT / "docs/mpi-advance.md").read_text()
+        page = (PROJECT / "satellites/mpi_advance/docs/mpi-advance.md").read_text()
         described = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
 
         self.assertEqual(sorted(described), sorted(set(re.findall(name, code))))
@@ -385,7 +393,7 @@ class Docs(unittest.TestCase):
 
     def test_FragmentsForHypreAreOfItsExample(self):
         example = (PROJECT / "examples/hypre_matvec.cpp").read_text()
-        for language, code in pages.fenced((PROJECT / "docs/hypre.md").read_text()):
+        for language, code in pages.fenced((PROJECT / "satellites/hypre/docs/hypre.md").read_text()):
             if language == "cpp":
                 self.assertIn(code, example)
 
@@ -415,7 +423,7 @@ class Docs(unittest.TestCase):
 
     @unittest.skipUnless(os.environ.get("CROSSDOCK_COMPILE_FORTRAN"), "the library was built without Fortran")
     def test_FragmentsInFortranRun(self):
-        page = (PROJECT / "docs/fortran.md").read_text()
+        page = (PROJECT / "satellites/fortran/docs/fortran.md").read_text()
         fragments = [code for language, code in pages.fenced(page) if language == "fortran"]
         procedures = [code for code in fragments if code.startswith("function ")]
         blocks = [BLOCK_OF_FORTRAN % code for code in fragments if code not in procedures]

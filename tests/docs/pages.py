@@ -12,7 +12,8 @@ EXAMPLE = re.compile(r"(?P<variables>(?:\w+=\S+ )*)mpirun -n (?P<ranks>\d+) buil
 def pages(project):
     names = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SUPPORT.md", "SECURITY.md",
              "CODE_OF_CONDUCT.md"]
-    return [project / name for name in names] + sorted([*project.glob("docs/**/*.md"), *project.glob("satellites/*/README.md")])
+    return [project / name for name in names] + sorted(
+        path for folder in ("docs/**", "satellites/*", "satellites/*/docs") for path in project.glob(f"{folder}/*.md"))
 
 
 def fenced(text):

@@ -58,7 +58,8 @@ def python_page(package):
     trees = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(package.glob("*.py"))}
     defined = {node.name: node for stem, tree in trees.items() if stem not in ("planning", "errors")
                for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    parts = ["# Python reference\n", "From the docstrings, which `help` shows, too. [Python](../docs/python.md) has the guide.\n"]
+    parts = ["# Python reference\n", "From the docstrings, which `help` shows, too. "
+             "[Python](../satellites/python/docs/python.md) has the guide.\n"]
     parts += [part for name in exported(trees["__init__"]) if name in defined for part in entry(defined[name], 2)]
     for module in ("planning", "errors"):
         parts.append(f"## `crossdock.{module}`\n\n{code(ast.get_docstring(trees[module]) or '')}")
@@ -99,7 +100,8 @@ def fortran_page(module, parts):
     procedures = {match[1]: (comment, [body[0], *filter(ARGUMENT.search, body[1:])])
                   for match, comment, body in commented(lines, PROCEDURE, re.compile(r" *end (?:subroutine|function)"))}
     lead = "\n".join(re.sub(r"^!> ?", "", line) for line in module.splitlines() if line.startswith("!>"))
-    pages = ["# Fortran reference\n", "From the comments of the module. [Fortran](../docs/fortran.md) has the guide.\n", lead + "\n"]
+    pages = ["# Fortran reference\n", "From the comments of the module. "
+             "[Fortran](../satellites/fortran/docs/fortran.md) has the guide.\n", lead + "\n"]
     for match, comment, body in commented(lines, TYPE, re.compile(r" *end type")):
         pages.append(f"## `{match[1]}`\n\n{comment}\n")
         bound = [one for one in map(BOUND.match, body) if one]

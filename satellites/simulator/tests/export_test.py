@@ -41,7 +41,7 @@ class Export(unittest.TestCase):
     def test_PageShowsTheHead(self):
         done = export("dense:1", 64, "8x8", "--route", "direct", "--format", "goal")
 
-        page = (TESTS.parent.parent / "docs/simulator.md").read_text()
+        page = (TESTS.parent.parent / "satellites/simulator/docs/simulator.md").read_text()
         self.assertIn("".join(f"    {line}\n" for line in done.stdout.splitlines()[:3]), page)
 
     def test_HeadHasTheMessagesOfEachLocality(self):

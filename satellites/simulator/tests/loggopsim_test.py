@@ -17,7 +17,7 @@ from command_line import DATA, TESTS, crossdock, crossdock_json
 RECORDS = json.loads((TESTS / "golden/loggopsim.json").read_text())
 MACHINE = json.loads((TESTS / "golden/machine-round.json").read_text())
 PROJECT = DATA.parent
-PAGE = PROJECT / "docs/simulator.md"
+PAGE = PROJECT / "satellites/simulator/docs/simulator.md"
 sys.path.append(str(PROJECT / "tools/plots"))
 import records
 

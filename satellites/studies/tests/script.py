@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 PROJECT = pathlib.Path(__file__).parents[3]
+PAGE = PROJECT / "satellites/studies/docs/studies.md"
 sys.path.append(str(PROJECT / "tools/plots"))
 import records
 
@@ -32,7 +33,7 @@ def rows_that_are_not_printed(section, name):
     printed = subprocess.run([sys.executable, PROJECT / f"satellites/studies/{name}.py", "--tables",
                               PROJECT / f"satellites/studies/results/study-{name}.jsonl"],
                              capture_output=True, text=True, check=True).stdout.splitlines()
-    page = (PROJECT / "docs/studies.md").read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    page = PAGE.read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     rows = [line for line in page.splitlines() if line.startswith(FIRST_CELLS[name])]
     return len(rows), [row for row in rows if row not in printed]
 

@@ -116,7 +116,7 @@ class Page(unittest.TestCase):
         printed = subprocess.run([sys.executable, script.PROJECT / "satellites/studies/vpt.py", "--tables",
                                   script.PROJECT / "satellites/studies/results/study-vpt.jsonl"],
                                  capture_output=True, text=True, check=True).stdout.splitlines()
-        page = (script.PROJECT / "docs/studies.md").read_text().partition("\n## VPT\n")[2].partition("\n## ")[0]
+        page = script.PAGE.read_text().partition("\n## VPT\n")[2].partition("\n## ")[0]
         variants = ("| fitted |", *(line for line in printed if " as in the preset | " in line or " us | " in line))
         rows = [line for line in page.splitlines()
                 if line.startswith("| ") and (line[2].isdigit() or line.startswith((*variants, "| geometric mean |"))
