@@ -371,6 +371,7 @@ class Docs(unittest.TestCase):
         code = "\n".join(re.sub(r"//.*", "", (folder / header).read_text())
                          for header in ("locality_aware.h", "mpi_advance.h"))
         page = (PROJECT / "satellites/mpi_advance/docs/mpi-advance.md").read_text()
+        page = page.replace(pages.section(page, "mpix.h"), "")
         described = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
 
         self.assertEqual(sorted(described), sorted(set(re.findall(name, code))))
