@@ -6,15 +6,14 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
-#include "../base/json_document.hpp"
+#include "../base/json_fields.hpp"
 #include "preset_texts.hpp"
 
 namespace crossdock {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* schema = "crossdock.machine/1";
 constexpr double most_seconds = 1000;  // of one message; and picoseconds of many still fit
@@ -24,19 +23,49 @@ constexpr const char* default_name = "generic_100g";
     throw error(errc::invalid_argument, fmt::format("the machine \"{}\": {}", m.name, what));
 }
 
-// Every number under `value`, with its path.
-void check_numbers(const machine& m, const json& value, const std::string& path) {
-    if (value.is_object()) {
-        for (const auto& [key, inner] : value.items())
-            check_numbers(m, inner, path.empty() ? key : path + '.' + key);
-        return;
+// Calls `use` with the path and the field of each number.
+template <class Machine, class Use>
+void for_each_number(Machine& m, Use&& use) {
+    for (std::size_t level = 0; level < num_locality_levels; ++level) {
+        const std::string name = locality_level_names[level];
+        const auto use_protocol = [&](const char* protocol, auto& all) {
+            use({"levels", name, protocol, "latency_seconds"}, all.latency_seconds);
+            use({"levels", name, protocol, "seconds_per_byte"}, all.seconds_per_byte);
+        };
+        auto& all = m.levels[level];
+        use_protocol("eager", all.eager);
+        use_protocol("rendezvous", all.rendezvous);
+        use({"levels", name, "rendezvous_bytes"}, all.rendezvous_bytes);
+        use({"levels", name, "send_overhead_seconds"}, all.send_overhead_seconds);
+        use({"levels", name, "receive_overhead_seconds"}, all.receive_overhead_seconds);
     }
-    const double number = value.get<double>();
-    if (!std::isfinite(number) || number < 0)
-        refuse(m, fmt::format("{} is {:g}, not a number >= 0", path, number));
-    if (number > most_seconds && path.find("seconds") != std::string::npos)
-        refuse(m, fmt::format("{} is {:g}, more than {:g}", path, number, most_seconds));
-    if (!source_of(m, path)) refuse(m, fmt::format("{} has no source", path));
+    use({"injection_seconds_per_byte"}, m.injection_seconds_per_byte);
+    use({"matching_seconds"}, m.matching_seconds);
+    use({"copy_seconds_per_byte"}, m.copy_seconds_per_byte);
+    use({"copy_seconds_per_item"}, m.copy_seconds_per_item);
+    use({"hand_over_seconds"}, m.hand_over_seconds);
+    use({"num_cores"}, m.num_cores);
+    use({"time_slice_seconds"}, m.time_slice_seconds);
+}
+
+json_fields numbers_of(const machine& m) {
+    json_fields numbers;
+    for_each_number(
+        m, [&](json_fields::path path, const auto& field) { numbers.set(std::move(path), field); });
+    return numbers;
+}
+
+void check_numbers(const machine& m) {
+    const auto numbers = numbers_of(m);
+    for (const auto& [keys, scalar] : numbers.all()) {
+        const auto path = joined(keys);
+        const auto number = scalar.get<double>();
+        if (!std::isfinite(number) || number < 0)
+            refuse(m, fmt::format("{} is {:g}, not a number >= 0", path, number));
+        if (number > most_seconds && path.find("seconds") != std::string::npos)
+            refuse(m, fmt::format("{} is {:g}, more than {:g}", path, number, most_seconds));
+        if (!source_of(m, path)) refuse(m, fmt::format("{} has no source", path));
+    }
 }
 
 void check_order(const machine& m) {
@@ -75,34 +104,6 @@ const machine* find_preset(const std::string& name) {
 
 }  // namespace
 
-// Found by nlohmann::json through argument-dependent look-up; one line names the fields both ways.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(protocol_parameters, latency_seconds, seconds_per_byte)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(level_parameters, eager, rendezvous, rendezvous_bytes,
-                                   send_overhead_seconds, receive_overhead_seconds)
-
-static json numbers_json(const machine& m) {
-    json levels;
-    for (std::size_t level = 0; level < num_locality_levels; ++level)
-        levels[locality_level_names[level]] = m.levels[level];
-    return {{"levels", std::move(levels)},
-            {"injection_seconds_per_byte", m.injection_seconds_per_byte},
-            {"matching_seconds", m.matching_seconds},
-            {"copy_seconds_per_byte", m.copy_seconds_per_byte},
-            {"copy_seconds_per_item", m.copy_seconds_per_item},
-            {"hand_over_seconds", m.hand_over_seconds},
-            {"num_cores", m.num_cores},
-            {"time_slice_seconds", m.time_slice_seconds}};
-}
-
-static json as_json(const machine& m) {
-    json all = numbers_json(m);
-    all["schema"] = schema;
-    all["name"] = m.name;
-    all["description"] = m.description;
-    all["sources"] = m.sources;
-    return all;
-}
-
 const std::string* source_of(const machine& m, std::string path) {
     for (;;) {
         const auto found = m.sources.find(path);
@@ -114,29 +115,44 @@ const std::string* source_of(const machine& m, std::string path) {
 }
 
 void validate(const machine& m) {
-    check_numbers(m, numbers_json(m), "");
+    check_numbers(m);
     check_order(m);
 }
 
-std::string to_json(const machine& m) { return as_json(m).dump(2) + '\n'; }
+std::string to_json(const machine& m) {
+    auto all = numbers_of(m);
+    all.set({"schema"}, schema);
+    all.set({"name"}, m.name);
+    all.set({"description"}, m.description);
+    for (const auto& [path, source] : m.sources) all.set({"sources", path}, source);
+    return all.dump();
+}
 
 machine machine_from_json(const std::string& text) {
     machine m;
-    const auto read = [&](const json& all) {
-        all.at("name").get_to(m.name);
-        all.at("description").get_to(m.description);
-        for (std::size_t level = 0; level < num_locality_levels; ++level)
-            all.at("levels").at(locality_level_names[level]).get_to(m.levels[level]);
-        all.at("injection_seconds_per_byte").get_to(m.injection_seconds_per_byte);
-        all.at("matching_seconds").get_to(m.matching_seconds);
-        all.at("copy_seconds_per_byte").get_to(m.copy_seconds_per_byte);
-        all.at("copy_seconds_per_item").get_to(m.copy_seconds_per_item);
-        all.at("hand_over_seconds").get_to(m.hand_over_seconds);
-        all.at("num_cores").get_to(m.num_cores);
-        all.at("time_slice_seconds").get_to(m.time_slice_seconds);
-        all.at("sources").get_to(m.sources);
-    };
-    read_document(text, "machine", schema, read, [&] { return as_json(m); });
+    try {
+        auto all = json_fields::parse(text);
+        std::string found;
+        all.take({"schema"}, found);
+        if (found != schema) {
+            throw error(errc::parse_error,
+                        fmt::format("expected one of schema {}, found \"{}\"", schema, found));
+        }
+        all.take({"name"}, m.name);
+        all.take({"description"}, m.description);
+        for_each_number(m,
+                        [&](const json_fields::path& path, auto& field) { all.take(path, field); });
+        while (!all.all().empty()) {
+            const auto path = all.all().begin()->first;
+            if (path.size() != 2 || path[0] != "sources") {
+                throw error(errc::parse_error,
+                            fmt::format("the field \"{}\" is unknown", joined(path)));
+            }
+            all.take(path, m.sources[path[1]]);
+        }
+    } catch (const error& fault) {
+        throw error(fault.code(), fmt::format("not a machine: {}", fault.what()));
+    }
     validate(m);
     return m;
 }

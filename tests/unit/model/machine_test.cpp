@@ -31,6 +31,14 @@ TEST(Machine, IsReadBackEqual) {
     for (const auto& m : machine_presets()) EXPECT_EQ(machine_from_json(to_json(m)), m) << m.name;
 }
 
+TEST(Machine, IsWrittenAsTheSameDocumentThatAJsonLibraryWrites) {
+    auto m = test::uniform_machine(100, 1000, 2);
+    m.description = "two \"lines\",\n\xc3\xa4";
+    m.sources["levels.self"] = "assumed";
+
+    EXPECT_EQ(to_json(m), json::parse(to_json(m)).dump(2) + '\n');
+}
+
 TEST(Machine, PresetsAreThoseOfTheStudiesAndNamedAsTheirFiles) {
     std::vector<std::string> names;
     for (const auto& m : machine_presets()) names.push_back(m.name);
@@ -99,11 +107,24 @@ TEST(Machine, RefusesWhatIsMissingUnknownOrOfAnotherKind) {
                   .find("hand_over_seconds"),
               std::string::npos);
     EXPECT_EQ(refusal([](json& m) { m["latency"] = 1; }, errc::parse_error),
-              "not a machine: a number does not fit, or a field is unknown");
+              "not a machine: the field \"latency\" is unknown");
+    EXPECT_EQ(refusal([](json& m) { m["latency"] = json::object(); }, errc::parse_error),
+              "not a machine: the field \"latency\" is unknown");
     EXPECT_EQ(refusal([](json& m) { m["num_cores"] = 1.5; }, errc::parse_error),
-              "not a machine: a number does not fit, or a field is unknown");
+              "not a machine: the number \"num_cores\" does not fit");
+    EXPECT_EQ(refusal([](json& m) { m["num_cores"] = "2"; }, errc::parse_error),
+              "not a machine: the field \"num_cores\" has another type");
+    EXPECT_EQ(refusal(
+                  [](json& m) {
+                      m["levels"]["node"]["rendezvous_bytes"] = {1, 2};
+                  },
+                  errc::parse_error),
+              "not a machine: levels.node.rendezvous_bytes is an array");
+    EXPECT_EQ(refusal([](json& m) { m = json::array(); }, errc::parse_error),
+              "not a machine: it is not an object");
     EXPECT_EQ(refusal([](json& m) { m["schema"] = "crossdock.plan/1"; }, errc::parse_error),
-              "expected a machine of schema crossdock.machine/1, found \"crossdock.plan/1\"");
+              "not a machine: expected one of schema crossdock.machine/1, found "
+              "\"crossdock.plan/1\"");
 }
 
 TEST(Machine, IsLoadedFromItsJson) {
