@@ -38,7 +38,7 @@ class surroundings final : public communicator_resource {
     void find_out(const context& where, const checked_pattern& p,
                   const equal_arguments& also_equal) {
         const bool with_machine = !where.has_own_machine();
-        if (nodes_ != nullptr && (has_machine_ || !with_machine)) return;
+        if (is_known_ && (has_machine_ || !with_machine)) return;
         const auto& comm = where.comm();
         const auto& regions = where.topology();
         std::optional<error> fault;
@@ -51,16 +51,27 @@ class surroundings final : public communicator_resource {
                                equal_arguments(also_equal.object(), list));
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
-        if (nodes_ != nullptr) return;
+        if (is_known_) return;
         with_reserve([&] { check_environment(comm.resource<environment>().route(), regions); });
-        nodes_ = &nodes_of(comm);
+        nodes_of(comm);  // blocks here once
+        is_known_ = true;
     }
 
-    const topology& nodes() const { return *nodes_; }
+    // Who shares memory in a context; to be asked once all is found out.
+    const topology& nodes(const context& where) {
+        if (!nodes_ || allowed_ != where.nodes()) {
+            nodes_.reset();
+            allowed_ = where.nodes();
+            nodes_ = nodes_of(where.comm(), allowed_);
+        }
+        return *nodes_;
+    }
 
   private:
-    const topology* nodes_ = nullptr;
+    bool is_known_ = false;
     bool has_machine_ = false;
+    std::optional<topology> allowed_;
+    std::optional<topology> nodes_;  // of the contexts that allow just that
 };
 
 // A topology of another number of ranks is refused later, by all.
@@ -84,7 +95,7 @@ resolved_route resolve_route(const context& where, const checked_pattern& p,
     auto& around = where.comm().resource<surroundings>();
     around.find_out(where, p, also_equal);
     if (!is_automatic(route)) return {route};
-    const auto& nodes = where.nodes() ? *where.nodes() : around.nodes();
+    const auto& nodes = with_reserve([&]() -> const topology& { return around.nodes(where); });
     estimate_options how;
     how.travel.item_bytes = static_cast<count_t>(options.item_bytes);
     const auto use = with_reserve([&] { return memory_use_of(where.comm(), options.executor); });

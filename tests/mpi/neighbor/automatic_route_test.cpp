@@ -16,6 +16,20 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
+namespace {
+
+int ranks_of_machine = 0;  // that are pretended; 0: as they are
+
+}  // namespace
+
+extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
+                                   MPI_Comm* part) {
+    if (ranks_of_machine == 0) return PMPI_Comm_split_type(comm, type, key, info, part);
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    return PMPI_Comm_split(comm, rank / ranks_of_machine, key, part);
+}
+
 namespace crossdock::automatic_route_test {
 namespace {
 
@@ -27,6 +41,7 @@ class AutomaticRoute : public testing::Test {
         unsetenv("CROSSDOCK_ROUTE");
         unsetenv("CROSSDOCK_MACHINE");
         unsetenv("CROSSDOCK_ALGORITHM");
+        ranks_of_machine = 0;
         comm.close();
     }
 
@@ -84,6 +99,33 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             EXPECT_EQ(halo.plan(), compile(context(comm, each), mine(patterns), expected.route()));
             expect_delivered(halo, patterns);
         }
+    }
+}
+
+TEST_F(AutomaticRoute, TakesRanksForANodeOnlyAsFarAsTheyAreOnOneMachine) {
+    for (const int on_one : {1, 2}) {
+        ranks_of_machine = on_one;
+        communicator fresh(MPI_COMM_WORLD);
+        const auto machines = discover_topology(fresh);
+        ranks_of_machine = 0;
+        const context whole(fresh, regions);
+        const auto expect_nodes = [&](const context& where, const topology& nodes) {
+            estimate_options how;
+            how.travel.shares_memory = nodes.num_regions() < num_ranks();
+            const auto expected =
+                choose_route(rank_layout(regions, nodes), all, machine_of(fresh), how);
+            neighbor_exchange halo(where, mine(all));
+            EXPECT_EQ(to_string(*halo.choice()), to_string(expected));
+            expect_delivered(halo, all);
+        };
+        EXPECT_EQ(machines.num_regions(), (num_ranks() + on_one - 1) / on_one);
+        ranks_of_machine = on_one;
+        expect_nodes(whole.with_nodes(topology::one_region(num_ranks())), machines);
+        const auto each_alone = topology::from_string(std::to_string(num_ranks()) + "x1");
+        expect_nodes(whole.with_nodes(each_alone), each_alone);
+        expect_nodes(whole, machines);
+        ranks_of_machine = 0;
+        fresh.close();
     }
 }
 
