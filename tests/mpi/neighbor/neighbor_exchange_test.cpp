@@ -8,9 +8,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <list>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -887,6 +891,36 @@ TEST_F(Neighbor, ManyMoreAreMadeThanThereAreTags) {
     }
     EXPECT_LT(comm.reserve_tags(0).first(), 32767);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// How many mappings this process shares with others, and how many files it has open.
+std::pair<std::ptrdiff_t, std::ptrdiff_t> num_shared_maps_and_files() {
+    std::ifstream maps("/proc/self/maps");
+    std::ptrdiff_t num_shared = 0;
+    for (std::string line; std::getline(maps, line);) {
+        const auto permissions = line.substr(line.find(' ') + 1, 4);
+        if (permissions.back() == 's') ++num_shared;
+    }
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return {num_shared, std::distance(begin(files), end(files))};
+}
+
+TEST_F(Neighbor, ThoseThatComeAndGoLeaveNothingBehind) {
+    const context world = where(topology::one_region(num_ranks()));
+    const auto patterns = test::ring_pattern(num_ranks());
+    for (const char* const executor : {"persistent", "shared_memory"}) {
+        const auto make_many = [&](int count) {
+            for (int i = 0; i < count; ++i) {
+                neighbor_exchange halo(world, mine(patterns),
+                                       {.route = "direct", .executor = executor});
+                expect_forward<double>(halo, patterns, i);
+            }
+        };
+        make_many(50);
+        const auto before = num_shared_maps_and_files();
+        make_many(500);
+        EXPECT_EQ(num_shared_maps_and_files(), before) << executor;
+    }
 }
 
 TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
