@@ -114,6 +114,32 @@ crossdock_status crossdock_free(void* memory);
 /// @brief The version of the library that is linked, which may be newer than this header's.
 crossdock_status crossdock_version(int* major, int* minor, int* patch);
 
+/// @name For libraries on top of this one
+///
+/// Bindings of other languages and interfaces with other names report errors in their own way, and find some mistakes
+/// themselves.
+/// @{
+
+/// @brief MPI's error class of this thread's last error, e.g. MPI_ERR_RANK, or MPI_ERR_TRUNCATE for too little room;
+/// MPI_SUCCESS if there was none.
+int crossdock_last_error_class(void);
+
+/// @brief Whether errors of this thread call MPI's error handlers, as they do at first.
+/// @return what it was before
+int crossdock_call_error_handlers(int are_called);
+
+/// @brief Fails with a status and a sentence, as a function without a context.
+crossdock_status crossdock_fail(int status, const char* sentence);
+
+/// @brief The next call of this thread fails with a status and a sentence, as if this rank's arguments were wrong: a
+/// start takes part with nothing, and a collective call fails on all ranks. Of several errors the first counts.
+///
+/// That call is the next one of `start_arrays` and `start_reverse_arrays` of a neighbor exchange; starts of a
+/// gather-scatter or a prepared batch; sparse exchanges; `read`, `write`, `update`, `update_with`, `step` and `local` of
+/// a distributed array; `gather`, `scatter` and `fetch_and_update` of a prepared batch.
+void crossdock_fail_next(int status, const char* sentence);
+
+/// @}
 /// @name Contexts
 ///
 /// A context says where communication takes place. It is made once and is the first argument of
@@ -689,6 +715,22 @@ crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_ex
                                                            const void* slots, void* items,
                                                            MPI_Datatype datatype, MPI_Op operation);
 
+/// @brief As `start`, with several values for each item, and arrays whose lengths are checked. Values are an extent
+/// apart, and travel with their gaps.
+/// @param values_per_item  at least 1; equal on all ranks
+/// @param datatype         lower bound 0, true extent at most its extent
+/// @return CROSSDOCK_SIZE_MISMATCH if an array is too short
+crossdock_status crossdock_neighbor_exchange_start_arrays(crossdock_neighbor_exchange* exchange,
+                                                          int64_t num_items, const void* items,
+                                                          int64_t num_slots, void* slots,
+                                                          int64_t values_per_item,
+                                                          MPI_Datatype datatype);
+
+/// @brief As `start_reverse`, likewise; the operation combines value by value.
+crossdock_status crossdock_neighbor_exchange_start_reverse_arrays(
+    crossdock_neighbor_exchange* exchange, int64_t num_slots, const void* slots, int64_t num_items,
+    void* items, int64_t values_per_item, MPI_Datatype datatype, MPI_Op operation);
+
 /// @brief Makes progress; 1 if the exchange is complete, otherwise 0.
 crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* exchange,
                                                   int* is_complete);
@@ -989,6 +1031,39 @@ crossdock_status crossdock_sparse_exchange_v_alloc(
     int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,
     void** recvvals, const crossdock_exchange_options* options);
 
+/// @brief As `crossdock_sparse_exchange`, with the numbers that MPI takes, as the three functions that follow.
+/// @param recv_nnz  in: -1: room for as many as come, or for none if the arrays are null
+/// @return also CROSSDOCK_COUNT_OVERFLOW if a result does not fit an int
+crossdock_status crossdock_sparse_exchange_int(const crossdock_context* context, int send_nnz,
+                                               const int* dest, int sendcount,
+                                               MPI_Datatype sendtype, const void* sendvals,
+                                               int* recv_nnz, int* src, int recvcount,
+                                               MPI_Datatype recvtype, void* recvvals,
+                                               const crossdock_exchange_options* options);
+
+/// @param recv_size  as `recv_nnz`
+crossdock_status crossdock_sparse_exchange_v_int(
+    const crossdock_context* context, int send_nnz, int send_size, const int* dest,
+    const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int* recv_nnz, int* recv_size, int* src, int* recvcounts, int* rdispls, MPI_Datatype recvtype,
+    void* recvvals, const crossdock_exchange_options* options);
+
+/// @param recvvals  values of `recvtype`
+crossdock_status crossdock_sparse_exchange_alloc_int(const crossdock_context* context, int send_nnz,
+                                                     const int* dest, int sendcount,
+                                                     MPI_Datatype sendtype, const void* sendvals,
+                                                     int* recv_nnz, int** src, int recvcount,
+                                                     MPI_Datatype recvtype, void** recvvals,
+                                                     const crossdock_exchange_options* options);
+
+/// @param rdispls   one more than messages: the last is the number of values
+/// @param recvvals  values of `recvtype`
+crossdock_status crossdock_sparse_exchange_v_alloc_int(
+    const crossdock_context* context, int send_nnz, int send_size, const int* dest,
+    const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int* recv_nnz, int* recv_size, int** src, int** recvcounts, int** rdispls,
+    MPI_Datatype recvtype, void** recvvals, const crossdock_exchange_options* options);
+
 /// @}
 /// @name Distributed arrays
 ///
@@ -1089,6 +1164,10 @@ crossdock_status crossdock_distributed_array_size(const crossdock_distributed_ar
 /// not change while a prepared batch is active.
 crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array,
                                                    void** entries, int64_t* num_local);
+
+/// @brief The datatype that the array was made with.
+crossdock_status crossdock_distributed_array_datatype(const crossdock_distributed_array* array,
+                                                      MPI_Datatype* datatype);
 
 /// @brief The index of this rank's first entry.
 crossdock_status crossdock_distributed_array_first_index(const crossdock_distributed_array* array,
@@ -1253,6 +1332,19 @@ crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_ba
                                                            const void* values, void* found,
                                                            MPI_Op operation);
 
+/// @brief How many requests this rank prepared, and how many entries it owns: as many values and, but for one more,
+/// offsets belong to them.
+/// @param datatype  of an entry
+crossdock_status crossdock_prepared_batch_sizes(const crossdock_prepared_batch* batch,
+                                                MPI_Datatype* datatype, int64_t* num_requests,
+                                                int64_t* num_entries);
+
+/// @brief How many values `gather` brings to this rank, and `scatter` takes.
+/// @par Collective
+/// Yes; as `gather`.
+crossdock_status crossdock_prepared_batch_num_gathered(crossdock_prepared_batch* batch,
+                                                       int64_t* num_gathered);
+
 /// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
 crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* batch,
                                                crossdock_plan** result);
@@ -1382,6 +1474,11 @@ crossdock_status crossdock_stream_port_try_push(crossdock_stream_port* port, int
 /// @return CROSSDOCK_INVALID_ARGUMENT if the stream has one priority
 crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, int rank,
                                                    int worker, const void* item);
+
+/// @brief Checks the size of an item, of which a push takes only the address.
+/// @return CROSSDOCK_SIZE_MISMATCH if items of the stream have another
+crossdock_status crossdock_stream_port_check_item(const crossdock_stream_port* port,
+                                                  size_t item_bytes);
 
 /// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
 /// @param num_handled  may be null

@@ -11,10 +11,14 @@
 /// | send messages of one's own | `communicator::reserve_tags` and `communicator::get` |
 /// | wait | `communicator::wait`, `communicator::progress`; `suspension` to wait on a stack of one's own |
 /// | tell MPI of an error | `error_code_of` |
+/// | take options of crossdock.h | `known_options` |
 /// | go on with something while others wait | `background_work`, `communicator::add_work` |
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include "crossdock/context.hpp"
 #include "crossdock/crossdock.h"
@@ -54,5 +58,21 @@ std::shared_ptr<shared_context> context_of(MPI_Comm comm);
 
 /// @brief The status of the exception in flight; `crossdock_last_error` then has its sentence. Calls no error handler.
 crossdock_status remember_error() noexcept;
+
+/// @brief Throws where options of crossdock.h do not begin with a size, or have fields that say something and are not
+/// known.
+/// @param num_known  bytes that the caller knows
+/// @return how many bytes are to be read
+/// @throws error(errc::invalid_argument)
+std::size_t checked_size(const void* options, std::size_t num_known);
+
+/// @brief Options of a program, with the defaults where the program knows fewer, or gives none.
+/// @throws as `checked_size`
+template <class Options>
+Options known_options(const Options* given, Options defaults) {
+    static_assert(std::is_trivially_copyable_v<Options>);
+    if (given != nullptr) std::memcpy(&defaults, given, checked_size(given, sizeof(Options)));
+    return defaults;
+}
 
 }  // namespace crossdock

@@ -97,11 +97,22 @@ crossdock_status crossdock_distributed_array_size(const crossdock_distributed_ar
 crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array,
                                                    void** entries, int64_t* num_local) {
     return guarded(array, [&] {
+        const auto fault = take_announced();
         const auto& engine = engine_of(array);
+        throw_any(fault);
         require(entries, "entries");
         require(num_local, "num_local");
         *entries = engine.entries();
         *num_local = engine.owners().size(engine.comm().rank());
+    });
+}
+
+crossdock_status crossdock_distributed_array_datatype(const crossdock_distributed_array* array,
+                                                      MPI_Datatype* datatype) {
+    return guarded(array, [&] {
+        require(array, "array");
+        require(datatype, "datatype");
+        *datatype = array->type.datatype();
     });
 }
 

@@ -13,7 +13,11 @@ namespace crossdock::c {
 /// @brief Adds this rank's part of a batch to it.
 class batch_maker {
   public:
-    explicit batch_maker(crossdock_distributed_array& array) : array_(array) {}
+    /// @param fault  what is wrong on this rank already
+    batch_maker(crossdock_distributed_array& array, const std::optional<error>& fault)
+        : array_(array) {
+        batch_.fault = fault;
+    }
 
     void write(const crossdock_array_requests& given) {
         batch_.writes.operation = array_.writes.by.operation.get();
@@ -86,8 +90,9 @@ class batch_maker {
 template <class Describe>
 crossdock_status run_batch(crossdock_distributed_array* array, Describe&& describe) {
     return guarded(array, [&] {
+        const auto fault = take_announced();
         engine_of(array).require_open();
-        batch_maker batch(*array);
+        batch_maker batch(*array, fault);
         describe(batch);
         batch.run();
     });

@@ -95,6 +95,13 @@ const exchange_description& algorithm_at(int index) {
 
 int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *number; }
 
+// How much room an int says there is.
+count_t room(const int* size, bool has_arrays) {
+    if (size == nullptr) return 0;
+    if (*size != -1) return *size;
+    return has_arrays ? caller_arrays<int>::no_limit : 0;
+}
+
 }  // namespace
 
 }  // namespace crossdock::c
@@ -127,11 +134,11 @@ crossdock_status crossdock_sparse_exchange(const crossdock_context* context, int
                                            MPI_Datatype recvtype, void* recvvals,
                                            const crossdock_exchange_options* options) {
     return exchange(context, options,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .count = sendcount,
-                     .datatype = sendtype,
-                     .values = sendvals},
+                    sent_messages<int64_t>{.num_messages = send_nnz,
+                                           .destinations = dest,
+                                           .count = sendcount,
+                                           .datatype = sendtype,
+                                           .values = sendvals},
                     caller_arrays<int64_t>{.message_room = number_at(recv_nnz),
                                            .count = recvcount,
                                            .num_messages = recv_nnz,
@@ -146,13 +153,13 @@ crossdock_status crossdock_sparse_exchange_v(
     int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
     MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options) {
     return exchange(context, options,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .num_values = send_size,
-                     .counts = sendcounts,
-                     .displacements = sdispls,
-                     .datatype = sendtype,
-                     .values = sendvals},
+                    sent_messages<int64_t>{.num_messages = send_nnz,
+                                           .destinations = dest,
+                                           .num_values = send_size,
+                                           .counts = sendcounts,
+                                           .displacements = sdispls,
+                                           .datatype = sendtype,
+                                           .values = sendvals},
                     caller_arrays<int64_t>{.message_room = number_at(recv_nnz),
                                            .value_room = number_at(recv_size),
                                            .num_messages = recv_nnz,
@@ -170,11 +177,11 @@ crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* contex
                                                  int64_t* recv_nnz, int** src, void** recvvals,
                                                  const crossdock_exchange_options* options) {
     return exchange(context, options,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .count = sendcount,
-                     .datatype = sendtype,
-                     .values = sendvals},
+                    sent_messages<int64_t>{.num_messages = send_nnz,
+                                           .destinations = dest,
+                                           .count = sendcount,
+                                           .datatype = sendtype,
+                                           .values = sendvals},
                     new_arrays<int64_t>{.datatype = sendtype,
                                         .count = sendcount,
                                         .num_messages = recv_nnz,
@@ -188,13 +195,13 @@ crossdock_status crossdock_sparse_exchange_v_alloc(
     int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,
     void** recvvals, const crossdock_exchange_options* options) {
     return exchange(context, options,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .num_values = send_size,
-                     .counts = sendcounts,
-                     .displacements = sdispls,
-                     .datatype = sendtype,
-                     .values = sendvals},
+                    sent_messages<int64_t>{.num_messages = send_nnz,
+                                           .destinations = dest,
+                                           .num_values = send_size,
+                                           .counts = sendcounts,
+                                           .displacements = sdispls,
+                                           .datatype = sendtype,
+                                           .values = sendvals},
                     new_arrays<int64_t>{.datatype = sendtype,
                                         .num_messages = recv_nnz,
                                         .num_values = recv_size,
@@ -202,4 +209,92 @@ crossdock_status crossdock_sparse_exchange_v_alloc(
                                         .counts = recvcounts,
                                         .displacements = rdispls,
                                         .values = recvvals});
+}
+
+crossdock_status crossdock_sparse_exchange_int(const crossdock_context* context, int send_nnz,
+                                               const int* dest, int sendcount,
+                                               MPI_Datatype sendtype, const void* sendvals,
+                                               int* recv_nnz, int* src, int recvcount,
+                                               MPI_Datatype recvtype, void* recvvals,
+                                               const crossdock_exchange_options* options) {
+    const bool has_arrays = src != nullptr && (recvvals != nullptr || recvcount == 0);
+    return exchange(context, options,
+                    sent_messages<int>{.num_messages = send_nnz,
+                                       .destinations = dest,
+                                       .count = sendcount,
+                                       .datatype = sendtype,
+                                       .values = sendvals},
+                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
+                                       .count = recvcount,
+                                       .num_messages = recv_nnz,
+                                       .sources = src,
+                                       .datatype = recvtype,
+                                       .values = recvvals});
+}
+
+crossdock_status crossdock_sparse_exchange_v_int(
+    const crossdock_context* context, int send_nnz, int send_size, const int* dest,
+    const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int* recv_nnz, int* recv_size, int* src, int* recvcounts, int* rdispls, MPI_Datatype recvtype,
+    void* recvvals, const crossdock_exchange_options* options) {
+    const bool has_arrays = src != nullptr && recvcounts != nullptr && rdispls != nullptr;
+    return exchange(context, options,
+                    sent_messages<int>{.num_messages = send_nnz,
+                                       .destinations = dest,
+                                       .num_values = send_size,
+                                       .counts = sendcounts,
+                                       .displacements = sdispls,
+                                       .datatype = sendtype,
+                                       .values = sendvals},
+                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
+                                       .value_room = room(recv_size, recvvals != nullptr),
+                                       .num_messages = recv_nnz,
+                                       .num_values = recv_size,
+                                       .sources = src,
+                                       .counts = recvcounts,
+                                       .displacements = rdispls,
+                                       .datatype = recvtype,
+                                       .values = recvvals});
+}
+
+crossdock_status crossdock_sparse_exchange_alloc_int(const crossdock_context* context, int send_nnz,
+                                                     const int* dest, int sendcount,
+                                                     MPI_Datatype sendtype, const void* sendvals,
+                                                     int* recv_nnz, int** src, int recvcount,
+                                                     MPI_Datatype recvtype, void** recvvals,
+                                                     const crossdock_exchange_options* options) {
+    return exchange(context, options,
+                    sent_messages<int>{.num_messages = send_nnz,
+                                       .destinations = dest,
+                                       .count = sendcount,
+                                       .datatype = sendtype,
+                                       .values = sendvals},
+                    new_arrays<int>{.datatype = recvtype,
+                                    .count = recvcount,
+                                    .num_messages = recv_nnz,
+                                    .sources = src,
+                                    .values = recvvals});
+}
+
+crossdock_status crossdock_sparse_exchange_v_alloc_int(
+    const crossdock_context* context, int send_nnz, int send_size, const int* dest,
+    const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int* recv_nnz, int* recv_size, int** src, int** recvcounts, int** rdispls,
+    MPI_Datatype recvtype, void** recvvals, const crossdock_exchange_options* options) {
+    return exchange(context, options,
+                    sent_messages<int>{.num_messages = send_nnz,
+                                       .destinations = dest,
+                                       .num_values = send_size,
+                                       .counts = sendcounts,
+                                       .displacements = sdispls,
+                                       .datatype = sendtype,
+                                       .values = sendvals},
+                    new_arrays<int>{.datatype = recvtype,
+                                    .num_messages = recv_nnz,
+                                    .num_values = recv_size,
+                                    .sources = src,
+                                    .counts = recvcounts,
+                                    .displacements = rdispls,
+                                    .with_end = true,
+                                    .values = recvvals});
 }

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Sparse data exchanges between arrays of C, as crossdock.h and mpix.h have them.
+/// @brief Sparse data exchanges between arrays of C.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,18 +15,6 @@
 #include "handles.hpp"
 
 namespace crossdock::c {
-
-/// @brief A bad argument, with the MPI error class that MPI would give it.
-class argument_error : public error {
-  public:
-    argument_error(errc code, int mpi_class, const std::string& message, rank_t rank)
-        : error(code, message, rank), mpi_class_(mpi_class) {}
-
-    int mpi_class() const noexcept { return mpi_class_; }
-
-  private:
-    int mpi_class_;
-};
 
 /// @brief Checks the arguments of one rank, which its sentences name.
 class argument_checks {
@@ -335,14 +323,14 @@ void exchange_arrays(const exchange_site& site, const sent_messages<Count>& sent
 exchange_options options_from(const crossdock_exchange_options& given, exchange_traffic* sent);
 
 /// @brief A function of the C interface.
-/// @param fault  what is wrong on this rank; all ranks hear of it
-template <class Target>
+template <class Count, class Target>
 crossdock_status exchange(const crossdock_context* context,
                           const crossdock_exchange_options* options,
-                          const sent_messages<int64_t>& sent, const Target& to,
-                          std::optional<error> fault = std::nullopt) {
+                          const sent_messages<Count>& sent, const Target& to) {
     return guarded(context, [&] {
+        auto fault = take_announced();
         const auto& where = value_of(context, "context");
+        if (fault) fault = error(fault->code(), fault->what(), where.rank());
         crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
         try {
             given = known_options(options, given);

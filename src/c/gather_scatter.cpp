@@ -81,12 +81,13 @@ void require_positive(int64_t values_per_id) {
             "values_per_id is " + std::to_string(values_per_id) + ", but has to be at least 1");
 }
 
-void start(gather_scatter& shared, int64_t num_fields, void* const* fields, const gather_call& how,
-           MPI_Datatype datatype, MPI_Op operation) {
+void start(gather_scatter& shared, const std::optional<crossdock::error>& fault, int64_t num_fields,
+           void* const* fields, const gather_call& how, MPI_Datatype datatype, MPI_Op operation) {
     std::size_t value_bytes = 0, bytes_per_id = 0;
     combine_values combine;
     std::vector<std::span<std::byte>> arrays;
-    try {
+    check_start(shared, how.transposed, bytes_per_id, [&] {
+        throw_any(fault);
         const auto given = array(fields, num_fields, "fields");
         require_positive(how.values_per_id);
         const datatype_layout layout(datatype);
@@ -101,10 +102,7 @@ void start(gather_scatter& shared, int64_t num_fields, void* const* fields, cons
             if (num_bytes > 0) require(field, "values");
             arrays.emplace_back(static_cast<std::byte*>(field), num_bytes);
         }
-    } catch (...) {
-        shared.fail_start(how.transposed, bytes_per_id, crossdock::current_error());
-        throw;
-    }
+    });
     shared.start_bytes(arrays, value_bytes, std::move(combine), how);
 }
 
@@ -156,7 +154,8 @@ crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter*
                                                        int64_t values_per_id, MPI_Datatype datatype,
                                                        MPI_Op operation, int transposed) {
     return guarded(shared, [&] {
-        start(value_of(shared, "shared"), num_fields, fields,
+        const auto fault = take_announced();
+        start(value_of(shared, "shared"), fault, num_fields, fields,
               {.transposed = transposed != 0, .values_per_id = values_per_id}, datatype, operation);
     });
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -49,6 +50,37 @@ namespace crossdock::c {
 /// @param comm  null: MPI_COMM_SELF
 crossdock_status report_error(MPI_Comm comm) noexcept;
 crossdock_status report_error(const error_site& errors) noexcept;
+
+/// @brief A bad argument, with the MPI error class that MPI would give it.
+class argument_error : public error {
+  public:
+    argument_error(errc code, int mpi_class, const std::string& message, rank_t rank)
+        : error(code, message, rank), mpi_class_(mpi_class) {}
+
+    int mpi_class() const noexcept { return mpi_class_; }
+
+  private:
+    int mpi_class_;
+};
+
+/// @brief What `crossdock_fail_next` announced; nothing is announced then. For the beginning of a call.
+std::optional<error> take_announced() noexcept;
+
+inline void throw_any(const std::optional<error>& fault) {
+    if (fault) throw error(*fault);
+}
+
+/// @brief Checks arguments of a start. If they are wrong, this rank takes part with nothing, and the others hear of it.
+/// @param item_bytes  what `check` knows of the size then; 0 if nothing
+template <class Object, class Check>
+void check_start(Object& to_start, bool is_reverse, const std::size_t& item_bytes, Check&& check) {
+    try {
+        check();
+    } catch (...) {
+        to_start.fail_start(is_reverse, item_bytes, current_error());
+        throw;
+    }
+}
 
 /// @brief Runs `body`; no exception leaves.
 /// @param handle  the one whose communicator's error handler is called
@@ -174,20 +206,7 @@ crossdock_status release(Handle* handle) noexcept {
     return guarded([&] { delete handle; });
 }
 
-/// @brief Throws where options of the caller's do not begin with a size, or have fields that say
-/// something and are not known.
-/// @param num_known  bytes that this library knows
-/// @return how many bytes are to be read
-/// @throws error(errc::invalid_argument)
-std::size_t checked_size(const void* options, std::size_t num_known);
-
-/// @brief The options of the caller, with the defaults where the caller knows fewer, or gives none.
-template <class Options>
-Options known_options(const Options* given, Options defaults) {
-    static_assert(std::is_trivially_copyable_v<Options>);
-    if (given != nullptr) std::memcpy(&defaults, given, checked_size(given, sizeof(Options)));
-    return defaults;
-}
+using crossdock::known_options;
 
 /// @brief A text of the caller's; `unset` if it is a null pointer.
 inline std::string text_or(const char* text, const char* unset) {

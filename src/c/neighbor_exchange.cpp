@@ -2,6 +2,7 @@
 
 #include "../base/datatype_mpi.hpp"
 #include "../executor/executor_mpi.hpp"
+#include "../neighbor/datatype_exchange.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "handles.hpp"
 
@@ -167,6 +168,30 @@ crossdock_status crossdock_neighbor_exchange_create_from_arguments(
     });
 }
 
+namespace {
+
+std::size_t bytes_of_items(int64_t values_per_item, MPI_Datatype datatype) {
+    if (values_per_item < 0)
+        throw error(
+            errc::invalid_argument,
+            "values_per_item is " + std::to_string(values_per_item) + ", but has to be at least 1");
+    const crossdock::datatype_layout layout(datatype);
+    layout.require_in_extent();
+    return static_cast<std::size_t>(values_per_item * layout.extent);
+}
+
+std::span<const std::byte> bytes_of(const void* values, int64_t length, std::size_t item_bytes,
+                                    const char* what) {
+    array(static_cast<const std::byte*>(values), length, what);
+    return {static_cast<const std::byte*>(values), static_cast<std::size_t>(length) * item_bytes};
+}
+
+std::span<std::byte> writable(void* values, std::span<const std::byte> bytes) {
+    return {static_cast<std::byte*>(values), bytes.size()};
+}
+
+}  // namespace
+
 crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
                                                        crossdock_neighbor_exchange** result) {
     return guarded(exchange, [&] {
@@ -249,6 +274,47 @@ crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_ex
                                                            MPI_Op operation) {
     return guarded(exchange, [&] {
         value_of(exchange, "exchange").start_reverse(slots, items, datatype, operation);
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_start_arrays(crossdock_neighbor_exchange* exchange,
+                                                          int64_t num_items, const void* items,
+                                                          int64_t num_slots, void* slots,
+                                                          int64_t values_per_item,
+                                                          MPI_Datatype datatype) {
+    return guarded(exchange, [&] {
+        const auto fault = take_announced();
+        auto& to_start = value_of(exchange, "exchange");
+        std::size_t item_bytes = 0;
+        std::span<const std::byte> from, to;
+        check_start(to_start, false, item_bytes, [&] {
+            item_bytes = bytes_of_items(values_per_item, datatype);
+            throw_any(fault);
+            from = bytes_of(items, num_items, item_bytes, "items");
+            to = bytes_of(slots, num_slots, item_bytes, "slots");
+        });
+        to_start.start_bytes(from, writable(slots, to), item_bytes);
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_start_reverse_arrays(
+    crossdock_neighbor_exchange* exchange, int64_t num_slots, const void* slots, int64_t num_items,
+    void* items, int64_t values_per_item, MPI_Datatype datatype, MPI_Op operation) {
+    return guarded(exchange, [&] {
+        const auto fault = take_announced();
+        auto& to_start = value_of(exchange, "exchange");
+        std::size_t item_bytes = 0;
+        std::span<const std::byte> from, to;
+        crossdock::datatype_combination by{};
+        check_start(to_start, true, item_bytes, [&] {
+            item_bytes = bytes_of_items(values_per_item, datatype);
+            throw_any(fault);
+            from = bytes_of(slots, num_slots, item_bytes, "slots");
+            to = bytes_of(items, num_items, item_bytes, "items");
+            by = crossdock::combination_of(datatype, operation,
+                                           crossdock::checked_cast<int>(values_per_item));
+        });
+        to_start.start_reverse_bytes(from, writable(items, to), item_bytes, std::move(by.combine));
     });
 }
 

@@ -95,7 +95,9 @@ crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array
 crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* batch,
                                                      void* values) {
     return guarded(batch, [&] {
+        const auto fault = take_announced();
         require_idle(batch);
+        check_start(batch->requests, false, batch->type.item_bytes(), [&] { throw_any(fault); });
         batch->requests.start(batch->engine->entries(), values, batch->bytes.get());
         batch->engine->add_active(1);
     });
@@ -104,7 +106,9 @@ crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* b
 crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch* batch,
                                                        const void* values, MPI_Op operation) {
     return guarded(batch, [&] {
+        const auto fault = take_announced();
         require_idle(batch);
+        check_start(batch->requests, true, batch->type.item_bytes(), [&] { throw_any(fault); });
         batch->requests.start_reverse(values, batch->engine->entries(), batch->type.datatype(),
                                       operation);
         batch->engine->add_active(1);
@@ -150,8 +154,10 @@ crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch
                                                  const void* values, int64_t** offsets,
                                                  void** gathered) {
     return guarded(batch, [&] {
+        const auto fault = take_announced();
         require_idle(batch);
         on_all_or_none(batch->engine->comm(), [&] {
+            throw_any(fault);
             require(offsets, "offsets");
             require(gathered, "gathered");
             batch->require_values(values, "values");
@@ -166,8 +172,12 @@ crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch
 crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch,
                                                   const void* gathered, void* values) {
     return guarded(batch, [&] {
+        const auto fault = take_announced();
         require_idle(batch);
-        on_all_or_none(batch->engine->comm(), [&] { batch->require_values(values, "values"); });
+        on_all_or_none(batch->engine->comm(), [&] {
+            throw_any(fault);
+            batch->require_values(values, "values");
+        });
         batch->scatter(gathered, values);
     });
 }
@@ -176,8 +186,10 @@ crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_ba
                                                            const void* values, void* found,
                                                            MPI_Op operation) {
     return guarded(batch, [&] {
+        const auto fault = take_announced();
         require_idle(batch);
         const auto update = on_all_or_none(batch->engine->comm(), [&] {
+            throw_any(fault);
             batch->require_values(values, "values");
             batch->require_values(found, "found");
             return update_by(batch->type, operation);
@@ -199,6 +211,30 @@ crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_ba
             }
         }
         batch->scatter(gathered.data(), found);
+    });
+}
+
+crossdock_status crossdock_prepared_batch_sizes(const crossdock_prepared_batch* batch,
+                                                MPI_Datatype* datatype, int64_t* num_requests,
+                                                int64_t* num_entries) {
+    return guarded(batch, [&] {
+        require(batch, "batch");
+        require(datatype, "datatype");
+        require(num_requests, "num_requests");
+        require(num_entries, "num_entries");
+        *datatype = batch->type.datatype();
+        *num_requests = static_cast<int64_t>(batch->indices.size());
+        *num_entries = batch->num_entries();
+    });
+}
+
+crossdock_status crossdock_prepared_batch_num_gathered(crossdock_prepared_batch* batch,
+                                                       int64_t* num_gathered) {
+    return guarded(batch, [&] {
+        require_idle(batch);
+        const auto number = batch->to_owners().offsets.back();
+        require(num_gathered, "num_gathered");
+        *num_gathered = number;
     });
 }
 

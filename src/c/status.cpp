@@ -7,9 +7,14 @@
 #include "crossdock/detail/base/error_code_mpi.hpp"
 #include "handles.hpp"
 
+using crossdock::errc;
+
 namespace {
 
 thread_local std::string last_error;
+thread_local int last_class = MPI_SUCCESS;
+thread_local bool calls_handlers = true;
+thread_local std::optional<crossdock::error> announced;
 
 int last_code(crossdock_status status) {
     const auto code = static_cast<crossdock::errc>(status);
@@ -17,12 +22,35 @@ int last_code(crossdock_status status) {
     return crossdock::error_code_of(code, sentence);
 }
 
+// What MPI calls the exception in flight.
+int error_class_of(errc code) {
+    try {
+        throw;
+    } catch (const crossdock::c::argument_error& fault) {
+        return fault.mpi_class();
+    } catch (...) {
+    }
+    switch (code) {
+        case errc::size_mismatch: return MPI_ERR_TRUNCATE;
+        case errc::rank_out_of_range: return MPI_ERR_RANK;
+        case errc::count_mismatch:
+        case errc::count_overflow: return MPI_ERR_COUNT;
+        case errc::invalid_argument:
+        case errc::invalid_topology:
+        case errc::unknown_route:
+        case errc::invalid_route: return MPI_ERR_ARG;
+        default: return MPI_ERR_OTHER;
+    }
+}
+
 }  // namespace
 
 crossdock_status crossdock::remember_error() noexcept {
+    last_class = MPI_ERR_OTHER;
     try {
         const error fault = current_error();
         last_error = fault.what();
+        last_class = error_class_of(fault.code());
         return static_cast<crossdock_status>(fault.code());
     } catch (...) {  // there is no room even for the sentence
         last_error.clear();
@@ -34,14 +62,14 @@ namespace crossdock::c {
 
 crossdock_status report_error(MPI_Comm comm) noexcept {
     const auto status = remember_error();
-    if (may_call_mpi())
+    if (calls_handlers && may_call_mpi())
         MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, last_code(status));
     return status;
 }
 
 crossdock_status report_error(const error_site& errors) noexcept {
     const auto status = remember_error();
-    if (may_call_mpi()) errors.call_handler(last_code(status));
+    if (calls_handlers && may_call_mpi()) errors.call_handler(last_code(status));
     return status;
 }
 
@@ -50,7 +78,18 @@ void require(const void* pointer, const char* what) {
         throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
 }
 
-std::size_t checked_size(const void* options, std::size_t num_known) {
+std::optional<error> take_announced() noexcept { return std::exchange(announced, std::nullopt); }
+
+void give_text(char** result, const std::string& text) {
+    auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, text.c_str(), text.size() + 1);
+    *result = copy;
+}
+
+}  // namespace crossdock::c
+
+std::size_t crossdock::checked_size(const void* options, std::size_t num_known) {
     constexpr std::size_t most = 4096;  // any more is memory that was never set
     std::size_t size = 0;
     std::memcpy(&size, options, sizeof size);
@@ -66,16 +105,22 @@ std::size_t checked_size(const void* options, std::size_t num_known) {
     return std::min(size, num_known);
 }
 
-void give_text(char** result, const std::string& text) {
-    auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
-    if (copy == nullptr) throw std::bad_alloc();
-    std::memcpy(copy, text.c_str(), text.size() + 1);
-    *result = copy;
+const char* crossdock_last_error(void) { return last_error.c_str(); }
+
+int crossdock_last_error_class(void) { return last_class; }
+
+int crossdock_call_error_handlers(int are_called) {
+    return std::exchange(calls_handlers, are_called != 0);
 }
 
-}  // namespace crossdock::c
+crossdock_status crossdock_fail(int status, const char* sentence) {
+    return crossdock::c::guarded(
+        [&] { throw crossdock::error(static_cast<errc>(status), sentence); });
+}
 
-const char* crossdock_last_error(void) { return last_error.c_str(); }
+void crossdock_fail_next(int status, const char* sentence) {
+    if (!announced) announced.emplace(static_cast<errc>(status), sentence);
+}
 
 const char* crossdock_status_name(int status) {
     return crossdock::to_string(static_cast<crossdock::errc>(status));

@@ -6,7 +6,6 @@
 
 #include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "handles.hpp"
-#include "stream.hpp"
 
 using crossdock::back_pressure;
 using crossdock::count_t;
@@ -219,16 +218,6 @@ worker_id crossdock_stream_port::source(count_t item) const {
     return {static_cast<int>(number / workers), static_cast<int>(number % workers)};
 }
 
-crossdock_status crossdock::c::item_status(const crossdock_stream_port* port, int64_t num_bytes) {
-    if (port == nullptr || num_bytes == static_cast<int64_t>(port->calls->num_bytes)) [[likely]]
-        return CROSSDOCK_SUCCESS;
-    return guarded(port, [&] {
-        throw error(errc::size_mismatch,
-                    fmt::format("an item has {} bytes, but items of the stream have {}", num_bytes,
-                                port->calls->num_bytes));
-    });
-}
-
 using namespace crossdock::c;
 
 crossdock_status crossdock_stream_create(const crossdock_context* context, size_t item_bytes,
@@ -296,6 +285,18 @@ crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, 
         require_both(port, item);
         port->require_priorities();
         port->push(1, {rank, worker}, item);
+    });
+}
+
+crossdock_status crossdock_stream_port_check_item(const crossdock_stream_port* port,
+                                                  size_t item_bytes) {
+    if (port != nullptr && item_bytes == port->calls->num_bytes) [[likely]]
+        return CROSSDOCK_SUCCESS;
+    return guarded(port, [&] {
+        require(port, "port");
+        throw error(errc::size_mismatch,
+                    fmt::format("an item has {} bytes, but items of the stream have {}", item_bytes,
+                                port->calls->num_bytes));
     });
 }
 

@@ -823,6 +823,34 @@ TEST_F(Communication, ItemsOfAnotherSizeAreMadeReadyByTheirFirstStart) {
     EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 }
 
+TEST_F(Communication, ArraysMayHaveSeveralValuesForEachItem) {
+    crossdock_neighbor_exchange* neighbor = make_neighbor("two_step");
+    const auto num_slots = length(needed);
+    std::vector<double> pairs, expected, slots(2 * needed.size(), -1), totals(6, 0);
+    for (const double value : items()) pairs.insert(pairs.end(), {value, -value});
+    for (const double value : filled()) expected.insert(expected.end(), {value, -value});
+
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_arrays(neighbor, 3, pairs.data(), num_slots,
+                                                            slots.data(), 2, MPI_DOUBLE));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+    EXPECT_EQ(slots, expected);
+
+    EXPECT_EQ(crossdock_neighbor_exchange_start_arrays(neighbor, is_last ? 2 : 3, pairs.data(),
+                                                       num_slots, slots.data(), 2, MPI_DOUBLE),
+              is_last ? CROSSDOCK_SIZE_MISMATCH : CROSSDOCK_SUCCESS);
+    if (!is_last) {
+        EXPECT_EQ(crossdock_neighbor_exchange_wait(neighbor), CROSSDOCK_PEER_FAILED);
+    }
+
+    const std::vector<double> ones(slots.size(), 1);
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_reverse_arrays(
+        neighbor, num_slots, ones.data(), 3, totals.data(), 2, MPI_DOUBLE, MPI_SUM));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+    EXPECT_EQ(totals[0], num_ranks);
+    EXPECT_EQ(totals[1], num_ranks);
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+}
+
 TEST_F(Communication, ItemsAndSlotsMayBeOneArray) {
     crossdock_neighbor_exchange* neighbor = make_neighbor("two_step");
     std::vector<double> x = items();

@@ -254,6 +254,34 @@ TEST_F(ErrorHandlers, OfSelfAreCalledWithoutAContext) {
     EXPECT_EQ(calls[1].sentence, "crossdock: exchange is a null pointer");
 }
 
+TEST_F(ErrorHandlers, AreLeftOutByALibraryThatReportsErrorsItself) {
+    crossdock_distributed_array* array = nullptr;
+    const int64_t index = 1;
+    int value = 7;
+    ASSERT_EQ(crossdock_distributed_array_create(world, 2, MPI_INT, nullptr, &array),
+              CROSSDOCK_SUCCESS);
+
+    EXPECT_EQ(crossdock_call_error_handlers(0), 1);
+    if (rank == num_ranks - 1) {
+        crossdock_fail_next(CROSSDOCK_SIZE_MISMATCH, "too short");
+        crossdock_fail_next(CROSSDOCK_PARSE_ERROR, "the second error");
+    }
+    EXPECT_EQ(crossdock_distributed_array_read(array, 1, &index, &value), CROSSDOCK_SIZE_MISMATCH);
+    EXPECT_STREQ(crossdock_last_error(), "too short");
+    EXPECT_EQ(crossdock_last_error_class(), MPI_ERR_TRUNCATE);
+    EXPECT_EQ(value, 7);
+    EXPECT_EQ(crossdock_fail(CROSSDOCK_RANK_OUT_OF_RANGE, "no such rank"),
+              CROSSDOCK_RANK_OUT_OF_RANGE);
+    EXPECT_EQ(crossdock_last_error_class(), MPI_ERR_RANK);
+    EXPECT_EQ(crossdock_call_error_handlers(1), 0);
+
+    EXPECT_EQ(crossdock_distributed_array_read(array, 1, &index, &value), CROSSDOCK_SUCCESS);
+    EXPECT_EQ(value, 0);
+    EXPECT_EQ(calls.size(), 0U);
+    crossdock_distributed_array_close(array);
+    crossdock_distributed_array_free(array);
+}
+
 TEST_F(ErrorHandlers, AreCalledWhereAContextCannotBeMade) {
     crossdock_context_options options = CROSSDOCK_CONTEXT_OPTIONS_INIT;
     options.topology = "nonsense";
