@@ -44,8 +44,8 @@ class PkgConfig(unittest.TestCase):
         self.build_and_run("crossdock-fortran", os.environ["CROSSDOCK_MPIFORT"], os.environ["CROSSDOCK_FORTRAN_EXAMPLE"])
 
     def test_programs_for_other_libraries(self):
-        for name in ("gslib", "mpi_advance"):
-            self.build_and_run(f"crossdock-{name.replace('_', '-')}", os.environ["CROSSDOCK_MPICC"],
+        for name, package in (("gslib", "gslib"), ("mpi_advance", "mpi-advance"), ("mpix", "mpi-advance")):
+            self.build_and_run(f"crossdock-{package}", os.environ["CROSSDOCK_MPICC"],
                                str(FOLDER / f"project/{name}.c"))
 
     def test_programs_without_mpi(self):

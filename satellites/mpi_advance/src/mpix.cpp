@@ -1,67 +1,69 @@
 #include "crossdock/mpix.h"
 
 #include <cstring>
+#include <string>
 #include <utility>
 
+#include "crossdock/exchange_algorithm.hpp"
+#include "crossdock/topology.hpp"
 #include "returned.hpp"
-#include "src/c/exchange.hpp"
-#include "src/c/handles.hpp"
 
-using namespace crossdock::c;
-using crossdock::communicator;
 using crossdock::errc;
 using crossdock::error;
-using crossdock::exchange_options;
-using crossdock::on_all_or_none;
-using crossdock::topology;
+using crossdock::mpi_advance::require;
+using crossdock::mpi_advance::returned;
 
 struct MPIX_Comm {
-    crossdock::context where;
-    error_site errors;  // of contexts that are made of this
-    bool is_closed_when_freed = true;
+    crossdock_context* context;
+    bool is_closed_when_freed;
 };
 
 struct MPIX_Info {
-    exchange_options options;
+    crossdock_exchange_options options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+    std::string algorithm = "auto";
     bool knows_recv_nnz = false;
 };
 
 namespace {
 
-constexpr int unknown = -1;
-
-int error_class(const error& fault) {
-    const auto* const bad_argument = dynamic_cast<const argument_error*>(&fault);
-    return bad_argument ? bad_argument->mpi_class() : crossdock::mpi_advance::error_class(fault);
+// @param regions  null: the same
+crossdock_status copy(const crossdock_context* context, const char* regions,
+                      crossdock_context** result) {
+    crossdock_topology* topology = nullptr;
+    auto status = regions == nullptr ? crossdock_context_topology(context, &topology)
+                                     : crossdock_topology_from_string(regions, &topology);
+    if (status == CROSSDOCK_SUCCESS)
+        status = crossdock_context_with_topology(context, topology, result);
+    crossdock_topology_free(topology);
+    return status;
 }
 
-template <class Body>
-int returned(Body&& body) noexcept {
-    return crossdock::mpi_advance::returned(std::forward<Body>(body), error_class);
-}
-
-/// How much room `size` says there is.
-crossdock::count_t room(const int* size, bool has_arrays) {
-    if (size == nullptr) return 0;
-    if (*size != unknown) return *size;
-    return has_arrays ? caller_arrays<int>::no_limit : 0;
-}
-
-/// @param recv_nnz  how many messages will come, if the info says that it is known
-exchange_options options_of(const MPIX_Info* xinfo, const int* recv_nnz) {
-    if (xinfo == nullptr) return {};
-    auto options = xinfo->options;
-    // Without a number the rank has a fault, of which the others hear.
-    if (xinfo->knows_recv_nnz) options.num_sources = recv_nnz != nullptr ? *recv_nnz : 0;
+crossdock_exchange_options options_of(const MPIX_Info& xinfo) {
+    auto options = xinfo.options;
+    options.algorithm = xinfo.algorithm.c_str();
     return options;
 }
 
-template <class Target>
-int exchange(const MPIX_Comm* xcomm, const MPIX_Info* xinfo, const sent_messages<int>& sent,
-             const Target& to) {
+// Options in which the number of messages is known. Without a number the rank has a fault, of which the others hear.
+void set_known(const MPIX_Comm& xcomm, const int* recv_nnz, crossdock_exchange_options& options) {
+    options.num_sources = recv_nnz != nullptr ? *recv_nnz : 0;
+    if (options.num_sources != -1) return;
+    options.num_sources = 0;
+    int rank = 0;
+    crossdock_context_rank(xcomm.context, &rank);
+    const auto sentence = "rank " + std::to_string(rank) + " expects -1 messages; the least is 0";
+    crossdock_fail_next(CROSSDOCK_INVALID_ARGUMENT, sentence.c_str());
+}
+
+template <class Call>
+int exchange(const MPIX_Comm* xcomm, const MPIX_Info* xinfo, const int* recv_nnz, Call&& call) {
     return returned([&] {
         require(xcomm, "xcomm");
-        exchange_arrays({xcomm->where, options_of(xinfo, to.num_messages)}, sent, to);
+        static const MPIX_Info defaults;
+        const MPIX_Info& info = xinfo != nullptr ? *xinfo : defaults;
+        auto options = options_of(info);
+        if (info.knows_recv_nnz) set_known(*xcomm, recv_nnz, options);
+        return call(xcomm->context, &options);
     });
 }
 
@@ -76,17 +78,11 @@ bool is_known(const std::string& value) {
 
 int MPIX_Comm_init(MPIX_Comm** xcomm, MPI_Comm comm) {
     return returned([&] {
-        communicator ranks(comm);
-        try {
-            const auto errors = on_all_or_none(ranks, [&] {
-                require(xcomm, "xcomm");
-                return error_site(comm, ranks);
-            });
-            *xcomm = new MPIX_Comm{crossdock::context(ranks, crossdock::context_options{}), errors};
-        } catch (...) {
-            ranks.close();
-            throw;
-        }
+        crossdock_context* context = nullptr;
+        const auto status =
+            crossdock_context_create(comm, nullptr, xcomm == nullptr ? nullptr : &context);
+        if (status == CROSSDOCK_SUCCESS) *xcomm = new MPIX_Comm{context, true};
+        return status;
     });
 }
 
@@ -94,32 +90,46 @@ int MPIX_Comm_topology(MPIX_Comm* xcomm, const char* text) {
     return returned([&] {
         require(xcomm, "xcomm");
         require(text, "text");
-        auto regions = topology::from_string(text, xcomm->where.num_ranks());
-        xcomm->where = xcomm->where.with_topology(std::move(regions));
+        int num_ranks = 0;
+        auto status = crossdock_context_num_ranks(xcomm->context, &num_ranks);
+        if (status != CROSSDOCK_SUCCESS) return status;
+        static_cast<void>(crossdock::topology::from_string(text, num_ranks));  // of so many
+        crossdock_context* with_regions = nullptr;
+        status = copy(xcomm->context, text, &with_regions);
+        if (status != CROSSDOCK_SUCCESS) return status;
+        crossdock_context_free(xcomm->context);
+        xcomm->context = with_regions;
+        return status;
     });
 }
 
 int MPIX_Comm_from_context(MPIX_Comm** xcomm, const crossdock_context* context) {
     return returned([&] {
         require(xcomm, "xcomm");
-        *xcomm = new MPIX_Comm{value_of(context, "context"), context->errors, false};
+        crossdock_context* same = nullptr;
+        const auto status = copy(context, nullptr, &same);
+        if (status == CROSSDOCK_SUCCESS) *xcomm = new MPIX_Comm{same, false};
+        return status;
     });
 }
 
 int MPIX_Comm_get_context(const MPIX_Comm* xcomm, crossdock_context** context) {
     return returned([&] {
         require(xcomm, "xcomm");
-        require(context, "context");
-        give(context, xcomm->where, xcomm->errors);
+        return copy(xcomm->context, nullptr, context);
     });
 }
 
 int MPIX_Comm_free(MPIX_Comm** xcomm) {
     return returned([&] {
-        if (xcomm == nullptr || *xcomm == nullptr) return;
-        if ((*xcomm)->is_closed_when_freed) (*xcomm)->where.close();
+        if (xcomm == nullptr || *xcomm == nullptr) return CROSSDOCK_SUCCESS;
+        auto status = CROSSDOCK_SUCCESS;
+        if ((*xcomm)->is_closed_when_freed) status = crossdock_context_close((*xcomm)->context);
+        if (status != CROSSDOCK_SUCCESS) return status;
+        crossdock_context_free((*xcomm)->context);
         delete *xcomm;
         *xcomm = nullptr;
+        return status;
     });
 }
 
@@ -143,16 +153,18 @@ int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value) {
             throw error(errc::invalid_argument, "there is no key \"" + std::string(key) +
                                                     "\"; there are \"algorithm\" and \"recv_nnz\"");
         if (std::string(value) != "auto") crossdock::parse_exchange_algorithm(value);
-        xinfo->options.algorithm = value;
+        xinfo->algorithm = value;
     });
 }
 
 int MPIX_Info_from_options(MPIX_Info** xinfo, const crossdock_exchange_options* options) {
     return returned([&] {
         require(xinfo, "xinfo");
-        const auto given =
-            known_options<crossdock_exchange_options>(options, CROSSDOCK_EXCHANGE_OPTIONS_INIT);
-        *xinfo = new MPIX_Info{options_from(given, nullptr), false};
+        auto given = crossdock::known_options<crossdock_exchange_options>(
+            options, CROSSDOCK_EXCHANGE_OPTIONS_INIT);
+        given.sent = nullptr;
+        given.size = sizeof given;
+        *xinfo = new MPIX_Info{given, given.algorithm == nullptr ? "auto" : given.algorithm};
     });
 }
 
@@ -160,61 +172,37 @@ int MPIX_Info_get_options(const MPIX_Info* xinfo, crossdock_exchange_options* op
     return returned([&] {
         require(xinfo, "xinfo");
         require(options, "options");
-        const auto num_written = checked_size(options, sizeof *options);
-        crossdock_exchange_options said = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+        const auto num_written = crossdock::checked_size(options, sizeof *options);
+        auto said = options_of(*xinfo);
         said.size = options->size;
-        const auto& from = xinfo->options;
-        said.algorithm = from.algorithm.c_str();
-        said.order = static_cast<int>(from.order);
-        said.num_sources = from.num_sources.value_or(-1);
-        said.max_message_bytes = from.max_message_bytes;
-        said.max_forwarded_bytes = from.max_forwarded_bytes.value_or(-1);
         std::memcpy(options, &said, num_written);
     });
 }
 
 int MPIX_Info_free(MPIX_Info** xinfo) {
-    return returned([&] {
-        if (xinfo == nullptr) return;
-        delete *xinfo;
-        *xinfo = nullptr;
-    });
+    if (xinfo != nullptr) delete std::exchange(*xinfo, nullptr);
+    return MPI_SUCCESS;
 }
 
 int MPIX_Alltoall_crs(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
                       const void* sendvals, int* recv_nnz, int* src, int recvcount,
                       MPI_Datatype recvtype, void* recvvals, const MPIX_Info* xinfo,
                       const MPIX_Comm* xcomm) {
-    const bool has_arrays = src != nullptr && (recvvals != nullptr || recvcount == 0);
-    return exchange(xcomm, xinfo,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .count = sendcount,
-                     .datatype = sendtype,
-                     .values = sendvals},
-                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
-                                       .count = recvcount,
-                                       .num_messages = recv_nnz,
-                                       .sources = src,
-                                       .datatype = recvtype,
-                                       .values = recvvals});
+    return exchange(xcomm, xinfo, recv_nnz, [&](const auto* context, const auto* options) {
+        return crossdock_sparse_exchange_int(context, send_nnz, dest, sendcount, sendtype, sendvals,
+                                             recv_nnz, src, recvcount, recvtype, recvvals, options);
+    });
 }
 
 int MPIX_Alltoall_crs_alloc(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
                             const void* sendvals, int* recv_nnz, int** src, int recvcount,
                             MPI_Datatype recvtype, void** recvvals, const MPIX_Info* xinfo,
                             const MPIX_Comm* xcomm) {
-    return exchange(xcomm, xinfo,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .count = sendcount,
-                     .datatype = sendtype,
-                     .values = sendvals},
-                    new_arrays<int>{.datatype = recvtype,
-                                    .count = recvcount,
-                                    .num_messages = recv_nnz,
-                                    .sources = src,
-                                    .values = recvvals});
+    return exchange(xcomm, xinfo, recv_nnz, [&](const auto* context, const auto* options) {
+        return crossdock_sparse_exchange_alloc_int(context, send_nnz, dest, sendcount, sendtype,
+                                                   sendvals, recv_nnz, src, recvcount, recvtype,
+                                                   recvvals, options);
+    });
 }
 
 int MPIX_Alltoallv_crs(int send_nnz, int send_size, const int* dest, const int* sendcounts,
@@ -222,24 +210,11 @@ int MPIX_Alltoallv_crs(int send_nnz, int send_size, const int* dest, const int* 
                        int* recv_nnz, int* recv_size, int* src, int* recvcounts, int* rdispls,
                        MPI_Datatype recvtype, void* recvvals, const MPIX_Info* xinfo,
                        const MPIX_Comm* xcomm) {
-    const bool has_arrays = src != nullptr && recvcounts != nullptr && rdispls != nullptr;
-    return exchange(xcomm, xinfo,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .num_values = send_size,
-                     .counts = sendcounts,
-                     .displacements = sdispls,
-                     .datatype = sendtype,
-                     .values = sendvals},
-                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
-                                       .value_room = room(recv_size, recvvals != nullptr),
-                                       .num_messages = recv_nnz,
-                                       .num_values = recv_size,
-                                       .sources = src,
-                                       .counts = recvcounts,
-                                       .displacements = rdispls,
-                                       .datatype = recvtype,
-                                       .values = recvvals});
+    return exchange(xcomm, xinfo, recv_nnz, [&](const auto* context, const auto* options) {
+        return crossdock_sparse_exchange_v_int(
+            context, send_nnz, send_size, dest, sendcounts, sdispls, sendtype, sendvals, recv_nnz,
+            recv_size, src, recvcounts, rdispls, recvtype, recvvals, options);
+    });
 }
 
 int MPIX_Alltoallv_crs_alloc(int send_nnz, int send_size, const int* dest, const int* sendcounts,
@@ -247,22 +222,11 @@ int MPIX_Alltoallv_crs_alloc(int send_nnz, int send_size, const int* dest, const
                              int* recv_nnz, int* recv_size, int** src, int** recvcounts,
                              int** rdispls, MPI_Datatype recvtype, void** recvvals,
                              const MPIX_Info* xinfo, const MPIX_Comm* xcomm) {
-    return exchange(xcomm, xinfo,
-                    {.num_messages = send_nnz,
-                     .destinations = dest,
-                     .num_values = send_size,
-                     .counts = sendcounts,
-                     .displacements = sdispls,
-                     .datatype = sendtype,
-                     .values = sendvals},
-                    new_arrays<int>{.datatype = recvtype,
-                                    .num_messages = recv_nnz,
-                                    .num_values = recv_size,
-                                    .sources = src,
-                                    .counts = recvcounts,
-                                    .displacements = rdispls,
-                                    .with_end = true,
-                                    .values = recvvals});
+    return exchange(xcomm, xinfo, recv_nnz, [&](const auto* context, const auto* options) {
+        return crossdock_sparse_exchange_v_alloc_int(
+            context, send_nnz, send_size, dest, sendcounts, sdispls, sendtype, sendvals, recv_nnz,
+            recv_size, src, recvcounts, rdispls, recvtype, recvvals, options);
+    });
 }
 
 int MPIX_Free(void* array) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 
 #include "crossdock/extend.hpp"
 
@@ -15,37 +16,22 @@ inline void require(const void* pointer, const char* what) {
         throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
 }
 
-/// @brief What MPI calls an error.
-inline int error_class(const error& fault) {
-    switch (fault.code()) {
-        case errc::size_mismatch: return MPI_ERR_TRUNCATE;
-        case errc::rank_out_of_range: return MPI_ERR_RANK;
-        case errc::count_mismatch:
-        case errc::count_overflow: return MPI_ERR_COUNT;
-        case errc::invalid_argument:
-        case errc::invalid_topology:
-        case errc::unknown_route:
-        case errc::invalid_route: return MPI_ERR_ARG;
-        default: return MPI_ERR_OTHER;
-    }
-}
-
-/// @brief Runs `body`; no exception leaves. `crossdock_last_error` then has its sentence. No error handler is called.
+/// @brief Runs `body`, which throws or returns a status; no exception leaves. `crossdock_last_error` then has its
+/// sentence. No error handler is called.
 template <class Body>
-int returned(Body&& body, int (*class_of)(const error&) = error_class) noexcept {
-    int mpi_class = MPI_ERR_OTHER;
+int returned(Body&& body) noexcept {
+    const int were_called = crossdock_call_error_handlers(0);
+    crossdock_status status = CROSSDOCK_SUCCESS;
     try {
-        try {
+        if constexpr (std::is_void_v<decltype(body())>)
             body();
-            return MPI_SUCCESS;
-        } catch (const error& fault) {
-            mpi_class = class_of(fault);
-            throw;
-        }
+        else
+            status = body();
     } catch (...) {
-        remember_error();
+        status = remember_error();
     }
-    return mpi_class;
+    crossdock_call_error_handlers(were_called);
+    return status == CROSSDOCK_SUCCESS ? MPI_SUCCESS : crossdock_last_error_class();
 }
 
 }  // namespace crossdock::mpi_advance

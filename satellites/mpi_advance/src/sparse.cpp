@@ -1,7 +1,9 @@
+#include <memory>
+
 #include "crossdock/mpi_advance/locality_aware.h"
-#include "crossdock/mpix.h"
 #include "objects.hpp"
 
+using crossdock::mpi_advance::required;
 using crossdock::mpi_advance::returned;
 
 namespace {
@@ -27,23 +29,16 @@ const char* name_of(AlltoallvCRSMethod method) {
     }
 }
 
-// Calls a function of mpix.h with its objects.
+// Calls a function of crossdock.h with the algorithm.
 template <class Call>
-int with_mpix(const MPIL_Comm* comm, const char* algorithm, Call&& call) {
-    if (comm == nullptr) return call(nullptr, nullptr);
-    MPIX_Comm* ranks = nullptr;
-    MPIX_Info* info = nullptr;
-    crossdock_exchange_options options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
-    options.algorithm = algorithm;
-    crossdock_context* where = nullptr;
-    int result = returned([&] { where = crossdock::new_handle_of(comm->where); });
-    if (result == MPI_SUCCESS) result = MPIX_Comm_from_context(&ranks, where);
-    if (result == MPI_SUCCESS) result = MPIX_Info_from_options(&info, &options);
-    if (result == MPI_SUCCESS) result = call(info, ranks);
-    MPIX_Info_free(&info);
-    MPIX_Comm_free(&ranks);
-    crossdock_context_free(where);
-    return result;
+int with_options(MPIL_Comm* comm, const char* algorithm, Call&& call) {
+    return returned([&] {
+        const std::unique_ptr<crossdock_context, crossdock_status (*)(crossdock_context*)> where(
+            crossdock::new_handle_of(required(comm).where), crossdock_context_free);
+        crossdock_exchange_options options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+        options.algorithm = algorithm;
+        return call(where.get(), &options);
+    });
 }
 
 }  // namespace
@@ -52,12 +47,12 @@ int MPIL_Alltoall_crs(const int send_nnz, const int* dest, const int sendcount,
                       MPI_Datatype sendtype, const void* sendvals, int* recv_nnz, int** src_ptr,
                       int recvcount, MPI_Datatype recvtype, void** recvvals_ptr, MPIL_Info*,
                       MPIL_Comm* xcomm) {
-    return with_mpix(xcomm, name_of(mpil_alltoall_crs_implementation),
-                     [&](const MPIX_Info* info, const MPIX_Comm* ranks) {
-                         return MPIX_Alltoall_crs_alloc(send_nnz, dest, sendcount, sendtype,
-                                                        sendvals, recv_nnz, src_ptr, recvcount,
-                                                        recvtype, recvvals_ptr, info, ranks);
-                     });
+    return with_options(xcomm, name_of(mpil_alltoall_crs_implementation),
+                        [&](const crossdock_context* where, const auto* options) {
+                            return crossdock_sparse_exchange_alloc_int(
+                                where, send_nnz, dest, sendcount, sendtype, sendvals, recv_nnz,
+                                src_ptr, recvcount, recvtype, recvvals_ptr, options);
+                        });
 }
 
 int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, const int* dest,
@@ -65,11 +60,11 @@ int MPIL_Alltoallv_crs(const int send_nnz, const int send_size, const int* dest,
                        const void* sendvals, int* recv_nnz, int* recv_size, int** src_ptr,
                        int** recvcounts_ptr, int** rdispls_ptr, MPI_Datatype recvtype,
                        void** recvvals_ptr, MPIL_Info*, MPIL_Comm* comm) {
-    return with_mpix(comm, name_of(mpil_alltoallv_crs_implementation),
-                     [&](const MPIX_Info* info, const MPIX_Comm* ranks) {
-                         return MPIX_Alltoallv_crs_alloc(
-                             send_nnz, send_size, dest, sendcounts, sdispls, sendtype, sendvals,
-                             recv_nnz, recv_size, src_ptr, recvcounts_ptr, rdispls_ptr, recvtype,
-                             recvvals_ptr, info, ranks);
-                     });
+    return with_options(comm, name_of(mpil_alltoallv_crs_implementation),
+                        [&](const crossdock_context* where, const auto* options) {
+                            return crossdock_sparse_exchange_v_alloc_int(
+                                where, send_nnz, send_size, dest, sendcounts, sdispls, sendtype,
+                                sendvals, recv_nnz, recv_size, src_ptr, recvcounts_ptr, rdispls_ptr,
+                                recvtype, recvvals_ptr, options);
+                        });
 }
