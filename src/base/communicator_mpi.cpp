@@ -71,6 +71,16 @@ class open_communicators {
         std::erase_if(all_, [&](const communicator& one) { return one.get() == duplicate; });
     }
 
+    // What this rank owes to others on any of them. Whoever owes it fails itself if that fails.
+    void progress() noexcept {
+        for (std::size_t i = 0; i < all_.size(); ++i) {
+            try {
+                communicator(all_[i]).progress();
+            } catch (...) {
+            }
+        }
+    }
+
     // Whether MPI_Finalize closes them, whatever is active.
     bool are_ending() const noexcept { return are_ending_; }
 
@@ -98,6 +108,22 @@ class open_communicators {
     bool are_ending_ = false;
     std::vector<communicator> all_;
 };
+
+// Until all ranks are about to duplicate `user`, which blocks in MPI. Some may come only after this rank has forwarded
+// something on another communicator. Where threads use MPI at once, others may be using those.
+void meet_to_duplicate(MPI_Comm user) {
+    int thread_level = MPI_THREAD_MULTIPLE;
+    insist([&] { return MPI_Query_thread(&thread_level); });
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    insist([&] { return MPI_Ibarrier(user, &barrier); });
+    int num_failed = 0;
+    for (int is_complete = 0; !is_complete;) {
+        if (thread_level < MPI_THREAD_MULTIPLE) open_communicators::of_process().progress();
+        const int code = MPI_Test(&barrier, &is_complete, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS && ++num_failed == most_attempts) throw mpi_error(code, "MPI_Test");
+        if (!is_complete) pause_wait();
+    }
+}
 
 // Made beforehand: without memory there could be none.
 const error& out_of_memory() {
@@ -227,6 +253,7 @@ mpi_error::mpi_error(int mpi_code, const char* call)
 communicator::communicator(MPI_Comm user) : communicator(with_reserve(no_work)) {
     require_usable(user);
     find_place(user);
+    meet_to_duplicate(user);
     insist([&] { return MPI_Comm_dup(user, &state_->duplicate); });
     auto& all_open = open_communicators::of_process();
     complete(

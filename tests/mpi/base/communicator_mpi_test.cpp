@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -109,6 +110,41 @@ TEST(Communicator, NamesTheMpiCallThatFailed) {
 }
 
 // Rank 0 looks at memory only, as who waits for its domain does; the message waits for its answer.
+// What others receive before they go on.
+class owed_messages final : public background_work {
+  public:
+    owed_messages(const communicator& comm, int tag) : comm_(comm), tag_(tag) {
+        comm_.add_work(this);
+    }
+    ~owed_messages() { comm_.remove_work(this); }
+
+    void progress() override {
+        for (; next_ < comm_.num_ranks(); ++next_)
+            MPI_Send(nullptr, 0, MPI_BYTE, next_, tag_, comm_.get());
+    }
+
+  private:
+    communicator comm_;
+    int tag_;
+    rank_t next_ = 1;
+};
+
+TEST(Communicator, IsMadeWhileOthersStillWaitOnAnother) {
+    communicator first(MPI_COMM_WORLD);
+    const auto tags = first.reserve_tags(1);
+    std::optional<owed_messages> owed;
+    if (first.rank() == 0) {
+        owed.emplace(first, tags.first());
+    } else {
+        MPI_Recv(nullptr, 0, MPI_BYTE, 0, tags.first(), first.get(), MPI_STATUS_IGNORE);
+    }
+    communicator second(MPI_COMM_WORLD);
+    EXPECT_EQ(second.num_ranks(), first.num_ranks());
+    owed.reset();
+    second.close();
+    first.close();
+}
+
 TEST(Communicator, ProgressSendsALongMessageThatNobodyTests) {
     communicator comm(MPI_COMM_WORLD);
     std::atomic<int>* has_arrived = nullptr;
