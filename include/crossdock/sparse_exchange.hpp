@@ -135,8 +135,9 @@ struct received_datatype : received_messages {
 /// @par Source
 /// \cite geyko2024sdde (MPIX_Alltoall_crs)
 template <class T>
-received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
-                            const exchange_options& options = {});
+[[nodiscard]] received<T> sparse_exchange(const context& where,
+                                          const constant_messages<T>& messages,
+                                          const exchange_options& options = {});
 
 /// @brief Delivers messages of any size.
 /// @throws error(errc::size_mismatch)      arrays disagree in length; on all ranks
@@ -147,8 +148,9 @@ received<T> sparse_exchange(const context& where, const constant_messages<T>& me
 /// @par Source
 /// \cite geyko2024sdde (MPIX_Alltoallv_crs)
 template <class T>
-received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
-                            const exchange_options& options = {});
+[[nodiscard]] received<T> sparse_exchange(const context& where,
+                                          const variable_messages<T>& messages,
+                                          const exchange_options& options = {});
 
 /// @brief A contiguous range of integers of 32 or 64 bits, or a list of them in braces.
 ///
@@ -189,9 +191,9 @@ class integer_range {
 /// @param values        a contiguous range of T, one after the other
 /// @throws error(errc::rank_out_of_range)  a destination is not a rank; on all ranks
 template <std::ranges::contiguous_range Values>
-auto sparse_exchange(const context& where, const integer_range& destinations,
-                     const integer_range& counts, const Values& values,
-                     const exchange_options& options = {});
+[[nodiscard]] auto sparse_exchange(const context& where, const integer_range& destinations,
+                                   const integer_range& counts, const Values& values,
+                                   const exchange_options& options = {});
 
 /// @brief Delivers values of a committed MPI datatype, which need not be contiguous.
 /// @return values at the same places of their extent as they were sent from; gaps are zero
@@ -200,10 +202,12 @@ auto sparse_exchange(const context& where, const integer_range& destinations,
 /// @throws as the others
 /// @par Collective
 /// As `exchange_bytes`.
-received_datatype sparse_exchange(const context& where, const constant_datatype_messages& messages,
-                                  const exchange_options& options = {});
-received_datatype sparse_exchange(const context& where, const variable_datatype_messages& messages,
-                                  const exchange_options& options = {});
+[[nodiscard]] received_datatype sparse_exchange(const context& where,
+                                                const constant_datatype_messages& messages,
+                                                const exchange_options& options = {});
+[[nodiscard]] received_datatype sparse_exchange(const context& where,
+                                                const variable_datatype_messages& messages,
+                                                const exchange_options& options = {});
 
 namespace exchange_detail {
 

@@ -191,7 +191,7 @@ class ExchangeCalls : public testing::TestWithParam<std::string> {
         calls.traffic = {};
         calls.longest_reduction = 0;
         calls.regions = &regions;
-        sparse_exchange(context(comm, regions), sends.constant(1), options);
+        static_cast<void>(sparse_exchange(context(comm, regions), sends.constant(1), options));
         calls.regions = nullptr;
         return sent;
     }
@@ -434,7 +434,8 @@ class ExchangeNodes : public testing::Test {
             test::sends_of(where.rank(), test::make_messages(ring(), [](auto, auto) { return 1; }));
         exchange_traffic sent;
         for (int i = 0; i < 20; ++i) {
-            sparse_exchange(where, sends.constant(1), {.algorithm = algorithm, .sent = &sent});
+            static_cast<void>(
+                sparse_exchange(where, sends.constant(1), {.algorithm = algorithm, .sent = &sent}));
         }
         return sent;
     }
