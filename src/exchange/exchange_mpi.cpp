@@ -14,8 +14,8 @@ namespace {
 void require_length(const char* what, std::size_t length, std::size_t expected) {
     if (length == expected) return;
     throw error(errc::size_mismatch,
-                fmt::format("there are {} {} for {} destinations; give one for each", length, what,
-                            expected));
+                fmt::format("the lengths of {} and destinations are {} and {}; give one for each",
+                            what, length, expected));
 }
 
 // Messages with values one after the other, or at displacements.

@@ -3,6 +3,7 @@
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/request_stream.hpp"
 #include "crossdock/route.hpp"
+#include "crossdock/sparse_exchange.hpp"
 #include "crossdock/stream.hpp"
 
 void use(crossdock::stream_port<int>& port, crossdock::request_port<int, int>& requests,
@@ -20,6 +21,7 @@ void use(crossdock::stream_port<int>& port, crossdock::request_port<int, int>& r
     crossdock::make_route("direct", regions);
     crossdock::pattern_from_needed(world.comm(), 0, 1, {});
     crossdock::topology::from_string("2x4");
+    crossdock::sparse_exchange(world, {0}, {1}, std::span<const int>());
 #endif
     (void)requests, (void)halo, (void)shared, (void)world, (void)regions;
 }

@@ -270,7 +270,8 @@ crossdock_status crossdock_fortran_sparse_exchange_v(
     const crossdock_exchange_options* options, int64_t* num_received, int64_t* num_values,
     int** sources, int64_t** new_counts, int64_t** displacements, void** received) {
     if (context != NULL && num_counts != num_destinations)
-        refuse(CROSSDOCK_SIZE_MISMATCH, "there are %lld counts for %lld destinations on rank %d",
+        refuse(CROSSDOCK_SIZE_MISMATCH,
+               "the lengths of counts and destinations are %lld and %lld on rank %d",
                (long long)num_counts, (long long)num_destinations, rank_of(context));
     return crossdock_sparse_exchange_v_alloc(
         context, num_destinations, values->num_items, destinations, counts, NULL,

@@ -205,7 +205,8 @@ contains
         sources = [77]
         at_fault = merge(1, 2, is_last)
         call crossdock_sparse_exchange_v(world, [0, 0], [(1_int64, i=1, at_fault)], [1, 2], sources, counts, received, status)
-        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 1 counts for 2 destinations on rank " // last)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, &
+                          "the lengths of counts and destinations are 1 and 2 on rank " // last)
         call crossdock_sparse_exchange(world, [0, 0], reshape([1, 2], [1, at_fault]), sources, columns, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "values have 1 columns for 2 destinations on rank " // last)
         call crossdock_sparse_exchange_v(world, [0], [merge(3_int64, 2_int64, is_last)], [1, 2], sources, counts, received, status)

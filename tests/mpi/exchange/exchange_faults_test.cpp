@@ -168,13 +168,13 @@ TEST_P(ExchangeFaults, TellAllOfTooFewValues) {
 TEST_P(ExchangeFaults, TellAllOfArraysThatDisagreeInLength) {
     if (!takes_any_size()) GTEST_SKIP() << "takes no counts";
     expect_heard_by_all(
-        errc::size_mismatch, "there are 2 counts for 1 destinations",
+        errc::size_mismatch, "the lengths of counts and destinations are 2 and 1",
         [&] {
             send_any_size({next()}, {1, 1}, {}, {1, 2});
         },
         [&] { send_good_of_any_size(); });
     expect_heard_by_all(
-        errc::size_mismatch, "there are 1 displacements for 2 destinations",
+        errc::size_mismatch, "the lengths of displacements and destinations are 1 and 2",
         [&] {
             send_any_size({next(), next()}, {1, 1}, {0}, {1, 2});
         },
