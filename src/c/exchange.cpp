@@ -93,15 +93,6 @@ const exchange_description& algorithm_at(int index) {
     return all[static_cast<std::size_t>(index)];
 }
 
-int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *number; }
-
-// How much room an int says there is.
-count_t room(const int* size, bool has_arrays) {
-    if (size == nullptr) return 0;
-    if (*size != -1) return *size;
-    return has_arrays ? caller_arrays<int>::no_limit : 0;
-}
-
 }  // namespace
 
 }  // namespace crossdock::c
@@ -133,18 +124,8 @@ crossdock_status crossdock_sparse_exchange(const crossdock_context* context, int
                                            int64_t* recv_nnz, int* src, int64_t recvcount,
                                            MPI_Datatype recvtype, void* recvvals,
                                            const crossdock_exchange_options* options) {
-    return exchange(context, options,
-                    sent_messages<int64_t>{.num_messages = send_nnz,
-                                           .destinations = dest,
-                                           .count = sendcount,
-                                           .datatype = sendtype,
-                                           .values = sendvals},
-                    caller_arrays<int64_t>{.message_room = number_at(recv_nnz),
-                                           .count = recvcount,
-                                           .num_messages = recv_nnz,
-                                           .sources = src,
-                                           .datatype = recvtype,
-                                           .values = recvvals});
+    return exchange(context, options, sent_messages(send_nnz, dest, sendcount, sendtype, sendvals),
+                    caller_arrays(recv_nnz, src, recvcount, recvtype, recvvals));
 }
 
 crossdock_status crossdock_sparse_exchange_v(
@@ -152,23 +133,10 @@ crossdock_status crossdock_sparse_exchange_v(
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
     MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options) {
-    return exchange(context, options,
-                    sent_messages<int64_t>{.num_messages = send_nnz,
-                                           .destinations = dest,
-                                           .num_values = send_size,
-                                           .counts = sendcounts,
-                                           .displacements = sdispls,
-                                           .datatype = sendtype,
-                                           .values = sendvals},
-                    caller_arrays<int64_t>{.message_room = number_at(recv_nnz),
-                                           .value_room = number_at(recv_size),
-                                           .num_messages = recv_nnz,
-                                           .num_values = recv_size,
-                                           .sources = src,
-                                           .counts = recvcounts,
-                                           .displacements = rdispls,
-                                           .datatype = recvtype,
-                                           .values = recvvals});
+    return exchange(
+        context, options,
+        sent_messages(send_nnz, send_size, dest, sendcounts, sdispls, sendtype, sendvals),
+        caller_arrays(recv_nnz, recv_size, src, recvcounts, rdispls, recvtype, recvvals));
 }
 
 crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* context, int64_t send_nnz,
@@ -176,17 +144,8 @@ crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* contex
                                                  MPI_Datatype sendtype, const void* sendvals,
                                                  int64_t* recv_nnz, int** src, void** recvvals,
                                                  const crossdock_exchange_options* options) {
-    return exchange(context, options,
-                    sent_messages<int64_t>{.num_messages = send_nnz,
-                                           .destinations = dest,
-                                           .count = sendcount,
-                                           .datatype = sendtype,
-                                           .values = sendvals},
-                    new_arrays<int64_t>{.datatype = sendtype,
-                                        .count = sendcount,
-                                        .num_messages = recv_nnz,
-                                        .sources = src,
-                                        .values = recvvals});
+    return exchange(context, options, sent_messages(send_nnz, dest, sendcount, sendtype, sendvals),
+                    new_arrays(recv_nnz, src, sendcount, sendtype, recvvals));
 }
 
 crossdock_status crossdock_sparse_exchange_v_alloc(
@@ -194,21 +153,10 @@ crossdock_status crossdock_sparse_exchange_v_alloc(
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,
     void** recvvals, const crossdock_exchange_options* options) {
-    return exchange(context, options,
-                    sent_messages<int64_t>{.num_messages = send_nnz,
-                                           .destinations = dest,
-                                           .num_values = send_size,
-                                           .counts = sendcounts,
-                                           .displacements = sdispls,
-                                           .datatype = sendtype,
-                                           .values = sendvals},
-                    new_arrays<int64_t>{.datatype = sendtype,
-                                        .num_messages = recv_nnz,
-                                        .num_values = recv_size,
-                                        .sources = src,
-                                        .counts = recvcounts,
-                                        .displacements = rdispls,
-                                        .values = recvvals});
+    return exchange(
+        context, options,
+        sent_messages(send_nnz, send_size, dest, sendcounts, sdispls, sendtype, sendvals),
+        new_arrays(recv_nnz, recv_size, src, recvcounts, rdispls, sendtype, recvvals));
 }
 
 crossdock_status crossdock_sparse_exchange_int(const crossdock_context* context, int send_nnz,
@@ -217,19 +165,8 @@ crossdock_status crossdock_sparse_exchange_int(const crossdock_context* context,
                                                int* recv_nnz, int* src, int recvcount,
                                                MPI_Datatype recvtype, void* recvvals,
                                                const crossdock_exchange_options* options) {
-    const bool has_arrays = src != nullptr && (recvvals != nullptr || recvcount == 0);
-    return exchange(context, options,
-                    sent_messages<int>{.num_messages = send_nnz,
-                                       .destinations = dest,
-                                       .count = sendcount,
-                                       .datatype = sendtype,
-                                       .values = sendvals},
-                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
-                                       .count = recvcount,
-                                       .num_messages = recv_nnz,
-                                       .sources = src,
-                                       .datatype = recvtype,
-                                       .values = recvvals});
+    return exchange(context, options, sent_messages(send_nnz, dest, sendcount, sendtype, sendvals),
+                    caller_arrays(recv_nnz, src, recvcount, recvtype, recvvals));
 }
 
 crossdock_status crossdock_sparse_exchange_v_int(
@@ -237,24 +174,10 @@ crossdock_status crossdock_sparse_exchange_v_int(
     const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int* recv_nnz, int* recv_size, int* src, int* recvcounts, int* rdispls, MPI_Datatype recvtype,
     void* recvvals, const crossdock_exchange_options* options) {
-    const bool has_arrays = src != nullptr && recvcounts != nullptr && rdispls != nullptr;
-    return exchange(context, options,
-                    sent_messages<int>{.num_messages = send_nnz,
-                                       .destinations = dest,
-                                       .num_values = send_size,
-                                       .counts = sendcounts,
-                                       .displacements = sdispls,
-                                       .datatype = sendtype,
-                                       .values = sendvals},
-                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
-                                       .value_room = room(recv_size, recvvals != nullptr),
-                                       .num_messages = recv_nnz,
-                                       .num_values = recv_size,
-                                       .sources = src,
-                                       .counts = recvcounts,
-                                       .displacements = rdispls,
-                                       .datatype = recvtype,
-                                       .values = recvvals});
+    return exchange(
+        context, options,
+        sent_messages(send_nnz, send_size, dest, sendcounts, sdispls, sendtype, sendvals),
+        caller_arrays(recv_nnz, recv_size, src, recvcounts, rdispls, recvtype, recvvals));
 }
 
 crossdock_status crossdock_sparse_exchange_alloc_int(const crossdock_context* context, int send_nnz,
@@ -263,17 +186,8 @@ crossdock_status crossdock_sparse_exchange_alloc_int(const crossdock_context* co
                                                      int* recv_nnz, int** src, int recvcount,
                                                      MPI_Datatype recvtype, void** recvvals,
                                                      const crossdock_exchange_options* options) {
-    return exchange(context, options,
-                    sent_messages<int>{.num_messages = send_nnz,
-                                       .destinations = dest,
-                                       .count = sendcount,
-                                       .datatype = sendtype,
-                                       .values = sendvals},
-                    new_arrays<int>{.datatype = recvtype,
-                                    .count = recvcount,
-                                    .num_messages = recv_nnz,
-                                    .sources = src,
-                                    .values = recvvals});
+    return exchange(context, options, sent_messages(send_nnz, dest, sendcount, sendtype, sendvals),
+                    new_arrays(recv_nnz, src, recvcount, recvtype, recvvals));
 }
 
 crossdock_status crossdock_sparse_exchange_v_alloc_int(
@@ -281,20 +195,8 @@ crossdock_status crossdock_sparse_exchange_v_alloc_int(
     const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int* recv_nnz, int* recv_size, int** src, int** recvcounts, int** rdispls,
     MPI_Datatype recvtype, void** recvvals, const crossdock_exchange_options* options) {
-    return exchange(context, options,
-                    sent_messages<int>{.num_messages = send_nnz,
-                                       .destinations = dest,
-                                       .num_values = send_size,
-                                       .counts = sendcounts,
-                                       .displacements = sdispls,
-                                       .datatype = sendtype,
-                                       .values = sendvals},
-                    new_arrays<int>{.datatype = recvtype,
-                                    .num_messages = recv_nnz,
-                                    .num_values = recv_size,
-                                    .sources = src,
-                                    .counts = recvcounts,
-                                    .displacements = rdispls,
-                                    .with_end = true,
-                                    .values = recvvals});
+    return exchange(
+        context, options,
+        sent_messages(send_nnz, send_size, dest, sendcounts, sdispls, sendtype, sendvals),
+        new_arrays(recv_nnz, recv_size, src, recvcounts, rdispls, recvtype, recvvals));
 }

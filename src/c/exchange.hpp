@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "../exchange/datatype_values_mpi.hpp"
@@ -60,6 +61,21 @@ struct exchange_site {
 /// @brief The arguments that say what a rank sends; C's own numbers may be `int` or 64-bit.
 template <class Count>
 struct sent_messages {
+    /// @brief Messages of one size.
+    sent_messages(Count num, const int* to, Count values_each, MPI_Datatype type, const void* data)
+        : num_messages(num), destinations(to), count(values_each), datatype(type), values(data) {}
+
+    /// @brief Messages of any size.
+    sent_messages(Count num, Count size, const int* to, const Count* each, const Count* firsts,
+                  MPI_Datatype type, const void* data)
+        : num_messages(num),
+          destinations(to),
+          num_values(size),
+          counts(each),
+          displacements(firsts),
+          datatype(type),
+          values(data) {}
+
     Count num_messages = 0;
     const int* destinations = nullptr;
     std::optional<Count> count = std::nullopt;  ///< values of every message; unset: see `counts`
@@ -143,6 +159,35 @@ template <class Count>
 struct caller_arrays {
     static constexpr count_t no_limit = std::numeric_limits<count_t>::max();
 
+    /// @brief For messages of one size.
+    caller_arrays(Count* num, int* from, Count values_each, MPI_Datatype type, void* data)
+        : message_room(room(num, from != nullptr && (data != nullptr || values_each == 0))),
+          count(values_each),
+          num_messages(num),
+          sources(from),
+          datatype(type),
+          values(data) {}
+
+    /// @brief For messages of any size.
+    caller_arrays(Count* num, Count* size, int* from, Count* each, Count* firsts, MPI_Datatype type,
+                  void* data)
+        : message_room(room(num, from != nullptr && each != nullptr && firsts != nullptr)),
+          value_room(room(size, data != nullptr)),
+          num_messages(num),
+          num_values(size),
+          sources(from),
+          counts(each),
+          displacements(firsts),
+          datatype(type),
+          values(data) {}
+
+    // An int of -1 is room for as many as come, if there are arrays.
+    static count_t room(const Count* size, bool has_arrays) {
+        if (size == nullptr) return 0;
+        if (std::is_same_v<Count, int> && *size == -1) return has_arrays ? no_limit : 0;
+        return *size;
+    }
+
     count_t message_room = 0;
     count_t value_room = no_limit;
     std::optional<Count> count = std::nullopt;  ///< values of every message; unset: any number
@@ -214,6 +259,21 @@ struct caller_arrays {
 /// `caller_arrays`.
 template <class Count>
 struct new_arrays {
+    /// @brief For messages of one size.
+    new_arrays(Count* num, int** from, Count values_each, MPI_Datatype type, void** data)
+        : datatype(type), count(values_each), num_messages(num), sources(from), values(data) {}
+
+    /// @brief For messages of any size.
+    new_arrays(Count* num, Count* size, int** from, Count** each, Count** firsts, MPI_Datatype type,
+               void** data)
+        : datatype(type),
+          num_messages(num),
+          num_values(size),
+          sources(from),
+          counts(each),
+          displacements(firsts),
+          values(data) {}
+
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
     std::optional<Count> count = std::nullopt;
     Count* num_messages = nullptr;
@@ -221,7 +281,8 @@ struct new_arrays {
     int** sources = nullptr;
     Count** counts = nullptr;
     Count** displacements = nullptr;
-    bool with_end = false;  ///< one displacement more: the number of values
+    /// One displacement more: the number of values.
+    static constexpr bool with_end = std::is_same_v<Count, int>;
     void** values = nullptr;
 
     void check(const argument_checks& check) const {

@@ -842,6 +842,26 @@ TEST_F(SparseExchange, NewArraysAreAsLongAsTheyMustBe) {
     EXPECT_SUCCESS(crossdock_free(values));
 }
 
+TEST_F(SparseExchange, CountsMayBeThoseOfMpi) {
+    const int next = (rank + 1) % num_ranks, previous = (rank + num_ranks - 1) % num_ranks;
+    const int values[] = {rank, rank + 10}, sendcount = 2;
+    int num = -1, size = -1, src = -1, count = -1, displacement = -1, came[] = {-1, -1};
+    EXPECT_SUCCESS(crossdock_sparse_exchange_v_int(context, 1, 2, &next, &sendcount, nullptr,
+                                                   MPI_INT, values, &num, &size, &src, &count,
+                                                   &displacement, MPI_INT, came, nullptr));
+    EXPECT_EQ((std::vector{num, size, src, count, displacement, came[0], came[1]}),
+              (std::vector{1, 2, previous, 2, 0, previous, previous + 10}));
+
+    num = -1;
+    EXPECT_EQ(crossdock_sparse_exchange_int(context, 1, &next, 2, MPI_INT, values, &num, nullptr, 2,
+                                            MPI_INT, nullptr, nullptr),
+              CROSSDOCK_SIZE_MISMATCH);
+    EXPECT_EQ(num, 1);
+    EXPECT_SUCCESS(crossdock_sparse_exchange_int(context, 1, &next, 2, MPI_INT, values, &num, &src,
+                                                 2, MPI_INT, came, nullptr));
+    EXPECT_EQ(came[1], previous + 10);
+}
+
 TEST_F(SparseExchange, NewArraysOfNothingAreNull) {
     int64_t num_messages = untouched;
     int64_t num_values = untouched;
