@@ -391,12 +391,12 @@ crossdock_status exchange(const crossdock_context* context,
     return guarded(context, [&] {
         auto fault = take_announced();
         const auto& where = value_of(context, "context");
-        if (fault) fault = error(fault->code(), fault->what(), where.rank());
         crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
         try {
             given = known_options(options, given);
+            if (fault) throw error(fault->code(), fault->what(), where.rank());
         } catch (...) {
-            if (!fault) fault = current_error();
+            fault = current_error();
         }
         exchange_traffic traffic;
         exchange_arrays({where, options_from(given, &traffic), fault}, sent, to);

@@ -114,12 +114,19 @@ int crossdock_call_error_handlers(int are_called) {
 }
 
 crossdock_status crossdock_fail(int status, const char* sentence) {
-    return crossdock::c::guarded(
-        [&] { throw crossdock::error(static_cast<errc>(status), sentence); });
+    return crossdock::c::guarded([&] {
+        crossdock::c::require(sentence, "sentence");
+        throw crossdock::error(static_cast<errc>(status), sentence);
+    });
 }
 
 void crossdock_fail_next(int status, const char* sentence) {
-    if (!announced) announced.emplace(static_cast<errc>(status), sentence);
+    try {
+        if (!announced)
+            announced.emplace(static_cast<errc>(status), sentence == nullptr ? "" : sentence);
+    } catch (...) {
+        announced = crossdock::current_error();
+    }
 }
 
 const char* crossdock_status_name(int status) {

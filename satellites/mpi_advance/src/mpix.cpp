@@ -1,5 +1,6 @@
 #include "crossdock/mpix.h"
 
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -51,8 +52,9 @@ void set_known(const MPIX_Comm& xcomm, const int* recv_nnz, crossdock_exchange_o
     options.num_sources = 0;
     int rank = 0;
     crossdock_context_rank(xcomm.context, &rank);
-    const auto sentence = "rank " + std::to_string(rank) + " expects -1 messages; the least is 0";
-    crossdock_fail_next(CROSSDOCK_INVALID_ARGUMENT, sentence.c_str());
+    char sentence[80];
+    std::snprintf(sentence, sizeof sentence, "rank %d expects -1 messages; the least is 0", rank);
+    crossdock_fail_next(CROSSDOCK_INVALID_ARGUMENT, sentence);
 }
 
 template <class Call>

@@ -273,6 +273,7 @@ TEST_F(ErrorHandlers, AreLeftOutByALibraryThatReportsErrorsItself) {
     EXPECT_EQ(crossdock_fail(CROSSDOCK_RANK_OUT_OF_RANGE, "no such rank"),
               CROSSDOCK_RANK_OUT_OF_RANGE);
     EXPECT_EQ(crossdock_last_error_class(), MPI_ERR_RANK);
+    EXPECT_EQ(crossdock_fail(CROSSDOCK_RANK_OUT_OF_RANGE, nullptr), CROSSDOCK_INVALID_ARGUMENT);
     EXPECT_EQ(crossdock_call_error_handlers(1), 0);
 
     EXPECT_EQ(crossdock_distributed_array_read(array, 1, &index, &value), CROSSDOCK_SUCCESS);
