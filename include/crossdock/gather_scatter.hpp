@@ -147,9 +147,12 @@ class gather_scatter {
     requires item_operation<Op, std::ranges::range_value_t<Values>> &&
         std::ranges::output_range<Values, std::ranges::range_value_t<Values>>
     void start(Values&& values, Op op, const gather_call& how = {}) {
-        auto arrays = arrays_of<std::ranges::range_value_t<Values>>(std::move(op), how);
-        add_array(arrays, values);
-        start_arrays(std::move(arrays), how);
+        start_arrays(with_reserve([&] {
+                         auto arrays = arrays_of<std::ranges::range_value_t<Values>>(op, how);
+                         add_array(arrays, values);
+                         return arrays;
+                     }),
+                     how);
     }
 
     /// @brief Starts to combine the values of several arrays in one exchange.
@@ -162,9 +165,12 @@ class gather_scatter {
     void start_fields(Fields&& fields, Op op, const gather_call& how = {}) {
         using T = std::ranges::range_value_t<std::ranges::range_value_t<Fields>>;
         static_assert(item_operation<Op, T>);
-        auto arrays = arrays_of<T>(std::move(op), how);
-        for (auto&& field : fields) add_array(arrays, field);
-        start_arrays(std::move(arrays), how);
+        start_arrays(with_reserve([&] {
+                         auto arrays = arrays_of<T>(op, how);
+                         for (auto&& field : fields) add_array(arrays, field);
+                         return arrays;
+                     }),
+                     how);
     }
 
     /// @brief As above, with values of a size that is known only when the program runs.

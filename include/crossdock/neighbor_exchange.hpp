@@ -13,6 +13,7 @@
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/elements.hpp"
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/detail/select/route_trials.hpp"
 #include "crossdock/operation.hpp"
@@ -275,12 +276,14 @@ class neighbor_exchange {
     requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
     void start_reverse(Slots&& slots, Items&& items, Op op) {
         using T = std::ranges::range_value_t<Slots>;
-        start_reverse_bytes(
-            bytes_of(slots), writable_bytes_of(items), sizeof(T),
-            [op = operation_on<T>(std::move(op))](std::byte* to, const std::byte* from,
-                                                  const copy_list& list) mutable {
-                combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
-            });
+        start_reverse_bytes(bytes_of(slots), writable_bytes_of(items), sizeof(T), with_reserve([&] {
+                                return combine_function(
+                                    [op = operation_on<T>(op)](std::byte* to, const std::byte* from,
+                                                               const copy_list& list) mutable {
+                                        combine_items(reinterpret_cast<T*>(to),
+                                                      reinterpret_cast<const T*>(from), list, op);
+                                    });
+                            }));
     }
 
     /// @brief As above, with items of a size that is known only when the program runs.

@@ -9,14 +9,24 @@ namespace crossdock {
 /// How often a call of MPI is made that others wait for, if MPI refuses it.
 inline constexpr int most_attempts = 4;
 
+/// @brief Whether a call that MPI has refused may be made again. Not one that tells of a request that has failed:
+/// MPI would tell of it once.
+inline bool may_try_again(int mpi_code) {
+    int error_class = MPI_ERR_OTHER;
+    MPI_Error_class(mpi_code, &error_class);
+    return error_class != MPI_ERR_IN_STATUS && error_class != MPI_ERR_TRUNCATE;
+}
+
 /// @brief Makes a call of MPI, and again if MPI refuses: for what other ranks wait for.
 /// @param call  returns what MPI returns
 /// @throws mpi_error  MPI has refused `most_attempts` times
 template <class Call>
 void insist(Call&& call) {
-    for (int attempt = 1; attempt < most_attempts; ++attempt)
-        if (call() == MPI_SUCCESS) return;
-    CROSSDOCK_MPI(call());
+    for (int attempt = 1;; ++attempt) {
+        const int code = call();
+        if (code == MPI_SUCCESS) return;
+        if (attempt == most_attempts || !may_try_again(code)) throw mpi_error(code, "call()");
+    }
 }
 
 /// @brief Takes part in a collective operation, as all other ranks expect, and waits for it.

@@ -337,7 +337,9 @@ tag_block communicator::reserve_tags(int count) const {
     return {state_->tags, *first, count};
 }
 
-void communicator::add_work(background_work* work) const { state_->work->push_back(work); }
+void communicator::add_work(background_work* work) const {
+    append_with_reserve(*state_->work, work);
+}
 
 void communicator::remove_work(background_work* work) const noexcept {
     std::erase(*state_->work, work);

@@ -22,7 +22,8 @@ class access_epoch {
         insist([&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
     }
     ~access_epoch() {
-        if (MPI_Win_unlock_all(window_) != MPI_SUCCESS) MPI_Win_unlock_all(window_);
+        for (int attempt = 0; attempt < most_attempts; ++attempt)
+            if (MPI_Win_unlock_all(window_) == MPI_SUCCESS) return;
     }
     access_epoch(const access_epoch&) = delete;
     access_epoch& operator=(const access_epoch&) = delete;

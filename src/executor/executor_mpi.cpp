@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
@@ -77,8 +79,8 @@ executor::executor(const executor_setup& setup)
     statuses_.resize(requests_.size());
     marks_ = index_vector<send_number, failure_mark>(sends.size());
 
-    CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_));
-    CROSSDOCK_MPI(MPI_Type_commit(&item_));
+    insist([&] { return MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_); });
+    insist([&] { return MPI_Type_commit(&item_); });
     for (std::size_t half = 0; half < num_halves; ++half) {
         for (receive_number i; i < end_of_sections_; ++i) make_receive(i, half);
         for (send_number i; i < sends.end_index(); ++i) {
@@ -147,8 +149,10 @@ std::byte* executor::receive_address(receive_number i, std::size_t half) const {
 void executor::make_receive(receive_number i, std::size_t half) {
     const auto& part = work().receives[i];
     auto& request = free_request(receive_request(i, half));
-    CROSSDOCK_MPI(MPI_Recv_init(receive_address(i, half), checked_cast<int>(part.num_items), item_,
-                                part.peer, tag_of(part), comm_.get(), &request));
+    insist([&] {
+        return MPI_Recv_init(receive_address(i, half), checked_cast<int>(part.num_items), item_,
+                             part.peer, tag_of(part), comm_.get(), &request);
+    });
 }
 
 void executor::make_send(send_number i, std::size_t half) {
@@ -158,23 +162,33 @@ void executor::make_send(send_number i, std::size_t half) {
                                           static_cast<std::size_t>(part.array_index) * item_bytes_
                                     : runner_->address(part, half);
     auto& request = free_request(send_request(i, half));
-    CROSSDOCK_MPI(MPI_Send_init(at, checked_cast<int>(part.num_items), item_, part.peer,
-                                tag_of(part), comm_.get(), &request));
+    insist([&] {
+        return MPI_Send_init(at, checked_cast<int>(part.num_items), item_, part.peer, tag_of(part),
+                             comm_.get(), &request);
+    });
 }
 
 // The requests of parts in place hold addresses in the user's arrays. They are made anew only when
-// those change.
+// those change, and again if MPI has refused one of them.
 void executor::bind_input(const void* input) {
-    if (std::exchange(input_, input) != input) {
+    if (std::exchange(input_, input) == input) return;
+    try {
         for (send_number i; i < work().sends.end_index(); ++i) {
             if (work().sends[i].is_in_place) make_send(i, 0);
         }
+    } catch (...) {
+        input_ = nullptr;
+        throw;
     }
 }
 
 void executor::bind_output(void* output) {
-    if (std::exchange(output_, output) != output) {
+    if (std::exchange(output_, output) == output) return;
+    try {
         for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) make_receive(i, 0);
+    } catch (...) {
+        output_ = nullptr;
+        throw;
     }
 }
 
@@ -197,8 +211,10 @@ void executor::start_empty(rank_t failed, bool knows_size) {
         const auto& part = work().receives[i];
         num_items = std::max(num_items, part.array_index + part.num_items);
     }
-    unused_output_ = std::make_unique_for_overwrite<std::byte[]>(
-        static_cast<std::size_t>(num_items) * item_bytes_);
+    unused_output_ = with_reserve([&] {
+        return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(num_items) *
+                                                           item_bytes_);
+    });
     bind_output(unused_output_.get());
     runner_->begin_empty(failed);
     begin();
@@ -218,14 +234,14 @@ void executor::start_receives(receive_number first, receive_number end) {
     if (first == end) return;
     MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
     if (!must_match_in_order_) {
-        CROSSDOCK_MPI(MPI_Startall(end - first, requests));
+        insist([&] { return MPI_Startall(end - first, requests); });
         return;
     }
-    for (int i = 0; i < end - first; ++i) CROSSDOCK_MPI(MPI_Start(&requests[i]));
+    for (int i = 0; i < end - first; ++i) insist([&] { return MPI_Start(&requests[i]); });
 }
 
 void executor::send(send_number part) {
-    CROSSDOCK_MPI(MPI_Start(&requests_[send_request(part, runner_->half())]));
+    insist([&] { return MPI_Start(&requests_[send_request(part, runner_->half())]); });
 }
 
 // The request of the part sends the mark until the exchange is over.
@@ -235,19 +251,21 @@ void executor::send_failure(send_number i, rank_t origin) {
         failure_mark(origin, part.num_items * static_cast<count_t>(least_item_bytes_));
     has_marks_ = true;
     auto& request = free_request(send_request(i, runner_->half()));
-    CROSSDOCK_MPI(MPI_Send_init(mark.bytes.data(), mark.size, MPI_BYTE, part.peer, tag_of(part),
-                                comm_.get(), &request));
-    CROSSDOCK_MPI(MPI_Start(&request));
+    insist([&] {
+        return MPI_Send_init(mark.bytes.data(), mark.size, MPI_BYTE, part.peer, tag_of(part),
+                             comm_.get(), &request);
+    });
+    insist([&] { return MPI_Start(&request); });
 }
 
 // Whose fault it is that a part has come without its items.
 rank_t executor::origin_of(receive_number i, const MPI_Status& status) const {
     const auto& part = work().receives[i];
     int num_items = 0;
-    CROSSDOCK_MPI(MPI_Get_count(&status, item_, &num_items));
+    insist([&] { return MPI_Get_count(&status, item_, &num_items); });
     if (num_items == part.num_items) return schedule_runner::nobody;
     int num_bytes = 0;
-    CROSSDOCK_MPI(MPI_Get_elements(&status, item_, &num_bytes));
+    insist([&] { return MPI_Get_elements(&status, item_, &num_bytes); });
     return failure_mark::read(receive_address(i, runner_->half()), num_bytes, part.peer);
 }
 
@@ -270,8 +288,10 @@ void executor::note_all() {
 // Whether all requests are complete.
 bool executor::test_all() {
     int is_complete = 0;
-    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
-                              statuses_.data()));
+    insist([&] {
+        return MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
+                           statuses_.data());
+    });
     if (is_complete) note_all();
     return is_complete != 0;
 }
@@ -279,9 +299,11 @@ bool executor::test_all() {
 // Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
 void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
     int num_completed = 0;
-    CROSSDOCK_MPI(find_some(end_of_sections_.value(),
-                            requests_.data() + runner_->half() * completed_.size(), &num_completed,
-                            completed_.data(), statuses_.data()));
+    insist([&] {
+        return find_some(end_of_sections_.value(),
+                         requests_.data() + runner_->half() * completed_.size(), &num_completed,
+                         completed_.data(), statuses_.data());
+    });
     for (std::size_t i = 0; static_cast<int>(i) < num_completed; ++i) {
         const receive_number part(completed_[i]);
         runner_->note_received(part, origin_of(part, statuses_[i]));
@@ -372,8 +394,9 @@ void executor::wait() {
             advance();
         }
     }
-    CROSSDOCK_MPI(
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()));
+    insist([&] {
+        return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data());
+    });
     note_all();
     if (!runner_->is_done()) runner_->advance(*this);
     finish();

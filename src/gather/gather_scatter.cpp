@@ -363,7 +363,7 @@ struct gather_scatter::implementation final : background_work,
     void begin(value_arrays values, bool transposed, std::exception_ptr fault) {
         if (auto* const tried = trials()) {
             if (auto kept = tried->decide()) {
-                results = tried->trials().results();
+                results = with_reserve([&] { return tried->trials().results(); });
                 methods = std::move(kept);
             }
         }
@@ -491,6 +491,7 @@ void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
                                  std::size_t value_bytes, combine_values combine,
                                  const gather_call& how) {
     value_arrays arrays{{}, how.values_per_id, value_bytes, std::move(combine)};
+    with_reserve([&] { arrays.arrays.reserve(fields.size()); });
     for (const auto field : fields)
         arrays.add(field.data(), field.size() / std::max<std::size_t>(value_bytes, 1));
     start_arrays(std::move(arrays), how);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../base/rank_fault_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "place_values.hpp"
 
 namespace crossdock {
@@ -59,7 +60,8 @@ void gathering::prepare(std::size_t item_bytes) {
     for (auto* const one : {&exchanges_->to_holders, &exchanges_->separate_to_unflagged})
         if (*one && (is_new || !(*one)->is_prepared(item_bytes))) (*one)->prepare(item_bytes);
     if (!plans_.by_owners)
-        other_values_.resize(static_cast<std::size_t>(lists_->num_other_values) * item_bytes);
+        resize_with_reserve(other_values_,
+                            static_cast<std::size_t>(lists_->num_other_values) * item_bytes);
 }
 
 neighbor_exchange* gathering::exchange_to_holders() {
@@ -79,10 +81,12 @@ bool gathering::is_in_place() const {
 }
 
 combine_function gathering::combine_items() const {
-    return [combine = values_.combine, width = values_.width()](
-               std::byte* to, const std::byte* from, const copy_list& list) {
-        combine(to, width, from, {width, width}, list);
-    };
+    return with_reserve([&] {
+        return combine_function([combine = values_.combine, width = values_.width()](
+                                    std::byte* to, const std::byte* from, const copy_list& list) {
+            combine(to, width, from, {width, width}, list);
+        });
+    });
 }
 
 // Puts what this rank gives where it is sent from.
@@ -92,7 +96,7 @@ void gathering::gather() {
         items_ = {values_.arrays[0], num_bytes};
         return combine_items()(items_.data(), items_.data(), lists_->normal.more);
     }
-    work_.resize(num_bytes);
+    resize_with_reserve(work_, num_bytes);
     items_ = work_;
     gather_places(values_, lists_->places(transposed_), work_.data());
 }
@@ -120,12 +124,21 @@ bool gathering::start(value_arrays values, std::size_t item_bytes, bool transpos
         start_down();
         return false;
     }
-    if (fault_) {
-        up_->start_empty(true, item_bytes_, failed_);
-    } else {
+    start_up();
+    if (up_) return down_ != nullptr;
+    start_down();
+    return false;
+}
+
+// If a half cannot start, its exchange takes part with nothing by itself, and this rank in what comes after it.
+void gathering::start_up() {
+    if (fault_) return up_->start_empty(true, item_bytes_, failed_);
+    try {
         up_->start_reverse_bytes(items_, items_, item_bytes_, combine_items());
+    } catch (...) {
+        fail();
+        up_ = nullptr;
     }
-    return down_ != nullptr;
 }
 
 // No rank both sends and gets the value of an id, so that items and slots may be one array.
@@ -133,7 +146,12 @@ void gathering::start_down() {
     if (!down_) return;
     if (fault_) return down_->start_empty(false, item_bytes_, failed_);
     const std::span slots(plans_.by_owners ? items_ : std::span(other_values_));
-    down_->start_bytes(items_, slots, item_bytes_);
+    try {
+        down_->start_bytes(items_, slots, item_bytes_);
+    } catch (...) {
+        fail();
+        down_ = nullptr;
+    }
 }
 
 // Within a catch: from now on this rank gives nothing. The first fault is kept.

@@ -83,6 +83,7 @@ class gathering {
     bool is_in_place() const;
     combine_function combine_items() const;
     void gather();
+    void start_up();
     void start_down();
     void fail();
     bool completes(neighbor_exchange& one, bool waits);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "crossdock/communicator.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
@@ -19,7 +20,7 @@ class started_gathers final : public communicator_resource, private background_w
 
     void add(const communicator& comm, background_work& one) {
         if (all_.empty()) comm.add_work(this);
-        all_.push_back(&one);
+        append_with_reserve(all_, &one);
     }
 
     void remove(const communicator& comm, background_work& one) noexcept {
@@ -31,7 +32,7 @@ class started_gathers final : public communicator_resource, private background_w
     void progress() override {
         if (is_in_progress_) return;
         is_in_progress_ = true;
-        const auto present = all_;
+        const auto present = with_reserve([&] { return all_; });
         for (auto* const one : present) one->progress();
         is_in_progress_ = false;
     }

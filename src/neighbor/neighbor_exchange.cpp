@@ -232,9 +232,13 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         require_idle();
         try {
             check();
-        } catch (...) {
+        } catch (const error&) {
             fail_start(to, new_bytes, current_error_of(compiled().rank()));
             throw;
+        } catch (...) {
+            const error why = current_error_of(compiled().rank());
+            fail_start(to, new_bytes, why);
+            throw why;
         }
     }
 
@@ -285,7 +289,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         auto* const tried = trials();
         if (!tried) return;
         if (auto kept = tried->decide()) {
-            results = tried->trials().results();
+            results = with_reserve([&] { return tried->trials().results(); });
             plans = std::move(kept);
         }
     }

@@ -85,7 +85,12 @@ void plan_runner::prepare_and_check(direction to, preparation what, std::size_t 
         (to == direction::forward || what != preparation::lazy) && !forward_.has_ready(item_bytes);
     const bool reverse =
         (to == direction::reverse || asks_for_reverse(what)) && !backward_.has_ready(item_bytes);
-    const auto fault = make_ready(forward, reverse, item_bytes, std::nullopt);
+    auto fault = make_ready(forward, reverse, item_bytes, std::nullopt);
+    // Others wait for what this rank gives. Alone it may try again, with the memory that is set aside.
+    if (fault && fault->code() == errc::out_of_memory && !prepares_together()) {
+        memory_reserve::give_back();
+        fault = make_ready(forward, reverse, item_bytes, std::nullopt);
+    }
     auto& state = state_of(to);
     try {
         if (must_share()) agree(comm(), fault);

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "../base/collective_mpi.hpp"
 #include "build_schedule_mpi.hpp"
 #include "crossdock/communicator.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/select/route_trials.hpp"
 
 namespace crossdock {
@@ -96,13 +98,12 @@ trial_runs<Runner>::trial_runs(const communicator& comm, route_trials trials,
 template <class Runner>
 std::unique_ptr<Runner> trial_runs<Runner>::decide() {
     if (!trials_.is_due()) return nullptr;
-    auto slowest = trials_.report();
+    auto slowest = with_reserve([&] { return trials_.report(); });
     static_assert(sizeof(trial_report) == 3 * sizeof(std::int64_t));
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, slowest.data(),
-                                 checked_cast<int>(3 * slowest.size()), MPI_INT64_T, MPI_MAX,
-                                 comm_.get(), &reduction));
-    comm_.wait(reduction);
+    run_collective(comm_, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, slowest.data(), checked_cast<int>(3 * slowest.size()),
+                              MPI_INT64_T, MPI_MAX, comm_.get(), reduction);
+    });
     trials_.take(std::move(slowest));
     const auto winner = trials_.winner();
     for (std::size_t c = 0; c < runners_.size(); ++c) {
@@ -117,7 +118,7 @@ void trial_runs<Runner>::begin(direction way, std::size_t item_bytes) {
     const exchange_kind kind{way, item_bytes};
     const auto known = std::find(kinds_.begin(), kinds_.end(), kind);
     present_ = static_cast<std::size_t>(known - kinds_.begin());
-    if (known == kinds_.end()) kinds_.push_back(kind);
+    if (known == kinds_.end()) append_with_reserve(kinds_, kind);
     seconds_ = 0;
 }
 

@@ -7,6 +7,8 @@
 #include <deque>
 #include <optional>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 // A queue of entries with a time `since`: the oldest first, and of equally old ones the one that
@@ -21,12 +23,15 @@ class age_queue {
     template <class IsStale>
     void add(const Entry& entry, const IsStale& is_stale) {
         if (entries_.empty() || entries_.back().since <= entry.since) {
-            entries_.push_back(entry);
+            append_with_reserve(entries_, entry);
         } else {
-            entries_.insert(
-                std::upper_bound(entries_.begin(), entries_.end(), entry,
-                                 [](const Entry& a, const Entry& b) { return a.since < b.since; }),
-                entry);
+            with_reserve([&] {
+                entries_.insert(std::upper_bound(entries_.begin(), entries_.end(), entry,
+                                                 [](const Entry& a, const Entry& b) {
+                                                     return a.since < b.since;
+                                                 }),
+                                entry);
+            });
         }
         if (entries_.size() > num_kept_) forget_stale(is_stale);
     }

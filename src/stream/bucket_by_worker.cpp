@@ -29,15 +29,15 @@ int bucket_by_worker::divide_here(const chunk& c, const chunk_layout& shape) {
     }
     const std::uint32_t units = c.head().units;
     const bool has_sources = shape.source_bytes(channel) > 0;
-    units_.assign(static_cast<std::size_t>(shape.group_size()) + 1, 0);
+    with_reserve([&] { units_.assign(static_cast<std::size_t>(shape.group_size()) + 1, 0); });
     int only = -1;
     with_tags(c, shape, [&](const auto* tags) {
         std::uint32_t* const next = units_.data();
         for (std::uint32_t i = 0; i < units; ++i) ++next[tags[i]];
         only = set_offsets(c, shape.group_size());
         if (only >= 0) return;
-        items_.resize(units * shape.item_bytes(channel));
-        sources_.resize(has_sources ? units : 0);
+        resize_with_reserve(items_, units * shape.item_bytes(channel));
+        resize_with_reserve(sources_, has_sources ? units : 0);
         std::byte* const into = items_.data();
         const std::byte* const from = c.items();
         with_item_bytes(shape.item_bytes(channel), [&](auto bytes) {
@@ -85,8 +85,8 @@ void bucket_by_worker::move_items(const chunk& c, const chunk_layout& shape) {
     const std::uint32_t num_left = c.head().items;
     if (num_left == 0) return;
     const bool has_sources = shape.source_bytes(channel) > 0;
-    items_.resize(num_left * item_bytes);
-    sources_.resize(has_sources ? num_left : 0);
+    resize_with_reserve(items_, num_left * item_bytes);
+    resize_with_reserve(sources_, has_sources ? num_left : 0);
     std::byte* const into = items_.data();
     std::uint32_t* const next = units_.data();
     const std::byte* const from = c.items();
@@ -106,7 +106,7 @@ void bucket_by_worker::move_items(const chunk& c, const chunk_layout& shape) {
 }
 
 void bucket_by_worker::move_records(const chunk& c) {
-    items_.resize(c.head().units);
+    resize_with_reserve(items_, c.head().units);
     std::uint32_t at = 0;
     for (const std::uint32_t number : numbers_) {
         stream_record record;

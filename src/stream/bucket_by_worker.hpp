@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "stream_chunk.hpp"
 
 namespace crossdock {
@@ -42,7 +43,7 @@ int bucket_by_worker::divide(const chunk& c, const chunk_layout& shape, const Nu
                              const TravelsOn& travels_on) {
     const int channel = c.channel();
     const std::uint32_t units = c.head().units;
-    units_.assign(static_cast<std::size_t>(shape.group_size()) + 1, 0);
+    with_reserve([&] { units_.assign(static_cast<std::size_t>(shape.group_size()) + 1, 0); });
     std::uint32_t num_left = 0;
 
     if (shape.has_records(channel)) {
@@ -52,7 +53,7 @@ int bucket_by_worker::divide(const chunk& c, const chunk_layout& shape, const Nu
             std::memcpy(&record, c.items() + at, sizeof record);
             const auto size = static_cast<std::uint32_t>(stream_record::room(record.num_bytes));
             const std::uint32_t number = number_of(record.tag);
-            numbers_.push_back(number);
+            append_with_reserve(numbers_, number);
             if (number == elsewhere) {
                 travels_on(at, {c.items() + at + sizeof record, record.num_bytes}, record.tag,
                            record.source);
@@ -66,7 +67,7 @@ int bucket_by_worker::divide(const chunk& c, const chunk_layout& shape, const Nu
         const std::size_t item_bytes = shape.item_bytes(channel);
         const std::uint32_t* const sources =
             shape.source_bytes(channel) > 0 ? c.sources() : nullptr;
-        numbers_.resize(units);
+        resize_with_reserve(numbers_, units);
         c.for_each_tag([&](std::uint32_t i, std::uint32_t tag) {
             const std::uint32_t number = number_of(tag);
             numbers_[i] = number;

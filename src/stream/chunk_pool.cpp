@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -35,9 +37,15 @@ chunk_ref chunk_pool::take() {
 std::byte* chunk_pool::take_overflow() {
     if (free_overflow_.empty()) {
         const chunk_layout& shape = memory_.shape();
-        auto* const memory =
-            static_cast<std::byte*>(::operator new(shape.stride(), chunk_alignment));
-        overflow_.emplace_back(memory);
+        auto* const memory = with_reserve([&] {
+            // There is room for each that `reuse` gives back.
+            if (free_overflow_.capacity() <= overflow_.size())
+                free_overflow_.reserve(2 * overflow_.size() + 8);
+            decltype(overflow_)::value_type one(
+                static_cast<std::byte*>(::operator new(shape.stride(), chunk_alignment)));
+            overflow_.push_back(std::move(one));
+            return overflow_.back().get();
+        });
         const chunk c(memory, shape);
         new (&c.state()) chunk_state{};
         new (&c.head()) chunk_head{};
@@ -49,8 +57,8 @@ std::byte* chunk_pool::take_overflow() {
 }
 
 void chunk_pool::wait(const waiting_buffer& buffer) {
-    waiting_.push_back(buffer);
-    if (last_waiting_.size() <= buffer.index) last_waiting_.resize(buffer.index + 1);
+    append_with_reserve(waiting_, buffer);
+    if (last_waiting_.size() <= buffer.index) resize_with_reserve(last_waiting_, buffer.index + 1);
     last_waiting_[buffer.index] = buffer.memory;
 }
 

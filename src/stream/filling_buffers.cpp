@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 filling_buffers::filling_buffers(worker_state& state, stream_worker& worker)
@@ -55,7 +57,7 @@ void filling_buffers::enlist(std::size_t index) {
     slot& s = buffers_[index];
     s.serial = ++serial_;
     if (state_.shape().channel(s.buffer.channel()).is_urgent) {
-        if (!s.is_listed) urgent_.push_back(index);
+        if (!s.is_listed) append_with_reserve(urgent_, index);
         s.is_listed = true;
     } else {
         s.since = state_.options().max_age_seconds ? state_.engine.now() : 0;

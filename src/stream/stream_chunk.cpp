@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/error.hpp"
 
 namespace crossdock {
@@ -122,7 +123,7 @@ void chunk_memory::take(int worker, bool is_urgent, std::vector<chunk_ref>& into
     const auto first = static_cast<std::ptrdiff_t>(into.size());
     for (chunk_ref ref = head.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
          ref = link(ref, here_, worker)) {
-        into.push_back(ref);
+        append_with_reserve(into, ref);
     }
     std::reverse(into.begin() + first, into.end());
 }
@@ -164,7 +165,7 @@ void chunk_memory::take_free(std::uint32_t owner, std::vector<chunk_ref>& into) 
     const auto first = static_cast<std::ptrdiff_t>(into.size());
     for (chunk_ref ref = head.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
          ref = at(ref).state().next) {
-        into.push_back(ref);
+        append_with_reserve(into, ref);
     }
     std::reverse(into.begin() + first, into.end());
 }

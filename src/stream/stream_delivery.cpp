@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 count_t stream_delivery::receive_all() {
@@ -33,7 +35,7 @@ count_t stream_delivery::receive(chunk_ref ref) {
     const chunk c = state_.memory().at(ref);
     const chunk_head& head = c.head();
     if (head.phase > state_.phase) {
-        later_.push_back(ref);
+        append_with_reserve(later_, ref);
         return 0;
     }
     state_.is_quiet.store(false, std::memory_order_relaxed);
@@ -124,7 +126,7 @@ count_t stream_delivery::handle(chunk_ref ref, std::uint32_t first, std::uint32_
     }
     if (c.head().is_grouped == 1) state_.statistics.hops += arrivals.num_items;
     if (keeps_) {
-        keep(arrivals);
+        with_reserve([&] { keep(arrivals); });
     } else {
         run_handler(arrivals);
     }
@@ -137,7 +139,7 @@ void stream_delivery::read_record_sources(const chunk& c, std::uint32_t first, s
     for (std::uint32_t at = first; at < last;) {
         stream_record record;
         std::memcpy(&record, c.items() + at, sizeof record);
-        record_sources_.push_back(record.source);
+        append_with_reserve(record_sources_, record.source);
         at += static_cast<std::uint32_t>(stream_record::room(record.num_bytes));
     }
 }

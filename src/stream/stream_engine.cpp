@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "worker_buffers.hpp"
 
 namespace crossdock {
@@ -182,7 +183,7 @@ void stream_engine::send_waiting() {
     refs_.clear();
     for (chunk_ref ref = to_send_.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
          ref = memory_.at(ref).state().next) {
-        refs_.push_back(ref);
+        append_with_reserve(refs_, ref);
     }
     for (auto at = refs_.rbegin(); at != refs_.rend(); ++at) {
         const chunk c = memory_.at(*at);
@@ -217,7 +218,7 @@ void stream_engine::take_in_order(chunk_ref ref) {
         static_cast<rank_t>(c.head().source / static_cast<unsigned>(layout_.num_workers()));
     const std::size_t endpoint = endpoint_of_order(from, shape().channel(c.channel()).is_urgent);
     std::vector<chunk_ref>& early = early_[endpoint];
-    early.push_back(ref);
+    append_with_reserve(early, ref);
     for (bool is_found = true; is_found;) {
         const auto next = std::find_if(early.begin(), early.end(), [&](chunk_ref r) {
             return memory_.at(r).head().sequence == next_to_take_[endpoint];

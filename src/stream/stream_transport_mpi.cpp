@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../base/collective_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
@@ -32,26 +34,40 @@ mpi_transport::mpi_transport(const communicator& comm, int first_tag, bool has_u
     CROSSDOCK_MPI(MPI_Op_create(&crossdock_add_wave_sums, 1, &add_sums_));
 }
 
-void mpi_transport::transfers::add(MPI_Request request, chunk_ref ref) {
-    requests.push_back(request);
-    refs.push_back(ref);
+template <class Begin>
+void mpi_transport::transfers::add(chunk_ref ref, Begin&& begin) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    append_with_reserve(requests, request);
+    try {
+        append_with_reserve(refs, ref);
+    } catch (...) {
+        requests.pop_back();
+        throw;
+    }
+    try {
+        insist([&] { return begin(&requests.back()); });
+    } catch (...) {
+        requests.pop_back();
+        refs.pop_back();
+        throw;
+    }
 }
 
 void mpi_transport::send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
                          bool is_urgent) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Isend(message.data(), checked_cast<int>(message.size()), MPI_BYTE,
-                            destination, is_urgent ? urgent_tag_ : tag_, comm_.get(), &request));
-    sends_.add(request, ref);
+    sends_.add(ref, [&](MPI_Request* request) {
+        return MPI_Isend(message.data(), checked_cast<int>(message.size()), MPI_BYTE, destination,
+                         is_urgent ? urgent_tag_ : tag_, comm_.get(), request);
+    });
 }
 
 void mpi_transport::receive(chunk_ref ref, std::span<std::byte> room) {
     const bool is_urgent =
         has_urgent_ && receives_.size() > 0 && 3 * urgent_receives_.size() < receives_.size() + 1;
-    MPI_Request request = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Irecv(room.data(), checked_cast<int>(room.size()), MPI_BYTE, MPI_ANY_SOURCE,
-                            is_urgent ? urgent_tag_ : tag_, comm_.get(), &request));
-    (is_urgent ? urgent_receives_ : receives_).add(request, ref);
+    (is_urgent ? urgent_receives_ : receives_).add(ref, [&](MPI_Request* request) {
+        return MPI_Irecv(room.data(), checked_cast<int>(room.size()), MPI_BYTE, MPI_ANY_SOURCE,
+                         is_urgent ? urgent_tag_ : tag_, comm_.get(), request);
+    });
 }
 
 void mpi_transport::poll(events& into) {
@@ -62,15 +78,17 @@ void mpi_transport::poll(events& into) {
 
 void mpi_transport::take_done(transfers& pending, std::vector<chunk_ref>& into) {
     if (pending.size() == 0) return;
-    done_.resize(pending.size());
+    resize_with_reserve(done_, pending.size());
     int num_done = 0;
-    CROSSDOCK_MPI(MPI_Testsome(checked_cast<int>(pending.size()), pending.requests.data(),
-                               &num_done, done_.data(), MPI_STATUSES_IGNORE));
+    insist([&] {
+        return MPI_Testsome(checked_cast<int>(pending.size()), pending.requests.data(), &num_done,
+                            done_.data(), MPI_STATUSES_IGNORE);
+    });
     if (num_done <= 0) return;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < pending.size(); ++i) {
         if (pending.requests[i] == MPI_REQUEST_NULL) {
-            into.push_back(pending.refs[i]);
+            append_with_reserve(into, pending.refs[i]);
         } else {
             pending.requests[kept] = pending.requests[i];
             pending.refs[kept++] = pending.refs[i];
@@ -82,13 +100,15 @@ void mpi_transport::take_done(transfers& pending, std::vector<chunk_ref>& into) 
 
 void mpi_transport::start_wave(const wave_sums& own) {
     sums_->own = own;
-    CROSSDOCK_MPI(
-        MPI_Iallreduce(&sums_->own, &sums_->all, 1, sums_type_, add_sums_, comm_.get(), &wave_));
+    insist([&] {
+        return MPI_Iallreduce(&sums_->own, &sums_->all, 1, sums_type_, add_sums_, comm_.get(),
+                              &wave_);
+    });
 }
 
 std::optional<wave_sums> mpi_transport::test_wave() {
     int is_complete = 0;
-    CROSSDOCK_MPI(MPI_Test(&wave_, &is_complete, MPI_STATUS_IGNORE));
+    insist([&] { return MPI_Test(&wave_, &is_complete, MPI_STATUS_IGNORE); });
     if (!is_complete) return std::nullopt;
     return sums_->all;
 }

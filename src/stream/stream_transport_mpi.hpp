@@ -47,7 +47,9 @@ class mpi_transport final : public stream_transport {
         std::vector<chunk_ref> refs;
 
         std::size_t size() const noexcept { return refs.size(); }
-        void add(MPI_Request request, chunk_ref ref);
+        // Begins one, which `begin` does as a call of MPI. There is room for it before MPI has it.
+        template <class Begin>
+        void add(chunk_ref ref, Begin&& begin);
     };
 
     void take_done(transfers& pending, std::vector<chunk_ref>& into);

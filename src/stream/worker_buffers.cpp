@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
@@ -251,8 +252,8 @@ void worker_buffers::start_drain() {
             "drain() of a stream that drains already; wait for the end of that drain first");
     if (has_ended_) require_open();
     std::erase_if(drains_of_thread, [](const auto& one) { return one.expired(); });
-    own_drain_ = std::make_shared<worker_buffers*>(this);
-    drains_of_thread.push_back(own_drain_);
+    own_drain_ = with_reserve([&] { return std::make_shared<worker_buffers*>(this); });
+    append_with_reserve(drains_of_thread, own_drain_);
     state_.is_draining = true;
     filling_buffers_.cursors().set_refusing(true);
     filling_buffers_.leave_all(flush_cause::drain);

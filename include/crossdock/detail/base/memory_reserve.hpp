@@ -44,4 +44,16 @@ decltype(auto) with_reserve(Part&& part) {
     return part();
 }
 
+/// @brief Appends what others wait for.
+template <class Values, class Value>
+void append_with_reserve(Values& values, const Value& value) {
+    with_reserve([&] { values.push_back(value); });
+}
+
+/// @brief `resize`, for what others wait for.
+template <class Values>
+void resize_with_reserve(Values& values, std::size_t size) {
+    with_reserve([&] { values.resize(size); });
+}
+
 }  // namespace crossdock
