@@ -66,18 +66,20 @@ executor::executor(const executor_setup& setup)
       first_tag_(setup.first_tag),
       item_bytes_(setup.item_bytes),
       least_item_bytes_(setup.item_bytes),
-      runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work, setup.memory),
-                                                setup.item_bytes, setup.comm.rank())),
+      runner_(make_runner(setup)),
       end_of_sections_(work().num_section_receives),
       end_of_receives_(work().receives.end_index()),
       must_match_in_order_(has_several_from_one(work().receives)) {
     const std::size_t num_halves = runner_->num_halves();
     const auto& sends = work().sends;
-    completed_.resize(static_cast<std::size_t>(end_of_sections_.value()));
+    // The ranks of the domain share memory for this exchange by now, and count on one another.
+    resize_with_reserve(completed_, static_cast<std::size_t>(end_of_sections_.value()));
     num_receive_requests_ = work().receives.size() + (num_halves - 1) * completed_.size();
-    requests_.assign(num_receive_requests_ + num_halves * sends.size(), MPI_REQUEST_NULL);
-    statuses_.resize(requests_.size());
-    marks_ = index_vector<send_number, failure_mark>(sends.size());
+    with_reserve([&] {
+        requests_.assign(num_receive_requests_ + num_halves * sends.size(), MPI_REQUEST_NULL);
+    });
+    resize_with_reserve(statuses_, requests_.size());
+    with_reserve([&] { marks_ = index_vector<send_number, failure_mark>(sends.size()); });
 
     insist([&] { return MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_); });
     insist([&] { return MPI_Type_commit(&item_); });
@@ -116,9 +118,19 @@ index_vector<buffer_number, exchange_buffer> executor::make_buffers(
     static_assert(exchange_buffer::alignment == shared_window::alignment);
     buffer_ = memory_piece(memory, exchange_buffer::size_bytes(work, item_bytes_),
                            [&](std::byte* own) { exchange_buffer::make(own, work, item_bytes_); });
-    index_vector<buffer_number, exchange_buffer> buffers;
-    for (std::byte* const one : buffer_.all()) buffers.emplace_back(one);
-    return buffers;
+    return with_reserve([&] {
+        index_vector<buffer_number, exchange_buffer> buffers;
+        for (std::byte* const one : buffer_.all()) buffers.emplace_back(one);
+        return buffers;
+    });
+}
+
+std::unique_ptr<schedule_runner> executor::make_runner(const executor_setup& setup) {
+    const auto buffers = make_buffers(*setup.work, setup.memory);
+    return with_reserve([&] {
+        return std::make_unique<schedule_runner>(setup.work, buffers, setup.item_bytes,
+                                                 setup.comm.rank());
+    });
 }
 
 std::size_t executor::receive_request(receive_number part, std::size_t half) const {

@@ -90,6 +90,7 @@ class executor final : private background_work, private schedule_runner::sender 
     };
     index_vector<buffer_number, exchange_buffer> make_buffers(
         const shared_memory_schedule& work, const std::shared_ptr<node_memory>& memory);
+    std::unique_ptr<schedule_runner> make_runner(const executor_setup& setup);
     const shared_memory_schedule& work() const noexcept { return runner_->work(); }
     // Stripes of several messages may have the same two ends, beside a message that is not split.
     int tag_of(const schedule_part& part) const {

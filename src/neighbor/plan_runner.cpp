@@ -86,19 +86,24 @@ void plan_runner::prepare_and_check(direction to, preparation what, std::size_t 
     const bool reverse =
         (to == direction::reverse || asks_for_reverse(what)) && !backward_.has_ready(item_bytes);
     auto fault = make_ready(forward, reverse, item_bytes, std::nullopt);
-    // Others wait for what this rank gives. Alone it may try again, with the memory that is set aside.
-    if (fault && fault->code() == errc::out_of_memory && !prepares_together()) {
+    // Ready on some ranks alone, it would be made again by the others alone. So would a schedule.
+    const auto forget = [&] {
+        if (forward) forward_.sizes.back() = {item_bytes};
+        if (reverse) backward_.sizes.back() = {item_bytes};
+    };
+    // Other nodes wait for what this one gives. So each rank of a node that has failed goes on alone, with the memory
+    // that is set aside.
+    if (!must_share() && (fault || !state_of(to).has_ready(item_bytes))) {
+        forget();
         memory_reserve::give_back();
-        fault = make_ready(forward, reverse, item_bytes, std::nullopt);
+        fault = make_ready(forward, reverse, item_bytes, std::nullopt, true);
     }
     auto& state = state_of(to);
     try {
         if (must_share()) agree(comm(), fault);
         if (fault) throw *fault;
     } catch (...) {
-        // Ready on some ranks alone, it would be made again by the others alone.
-        if (forward) forward_.sizes.back().runner.reset();
-        if (reverse) backward_.sizes.back().runner.reset();
+        forget();
         throw;
     }
     if (!state.has_ready(item_bytes))
@@ -108,7 +113,7 @@ void plan_runner::prepare_and_check(direction to, preparation what, std::size_t 
 
 // Returns what this rank alone has failed with; all ranks of the domain go on to the same next step.
 std::optional<error> plan_runner::make_ready(bool forward, bool reverse, std::size_t item_bytes,
-                                             std::optional<error> fault) noexcept {
+                                             std::optional<error> fault, bool is_alone) noexcept {
     std::array<direction_state*, 2> wanted{
         forward && !forward_.has_ready(item_bytes) ? &forward_ : nullptr,
         reverse && !backward_.has_ready(item_bytes) ? &backward_ : nullptr};
@@ -122,7 +127,7 @@ std::optional<error> plan_runner::make_ready(bool forward, bool reverse, std::si
     };
     try {
         try {
-            return make(memory_);
+            return make(is_alone ? nullptr : memory_);
         } catch (const node_failure& failure) {
             if (must_share() || failure.code() != errc::out_of_memory) throw;
         }

@@ -153,7 +153,7 @@ class plan_runner {
     count_t max_part_items(std::size_t item_bytes) const;
     count_t items_per_stripe(std::size_t item_bytes) const;
     std::optional<error> make_ready(bool forward, bool reverse, std::size_t item_bytes,
-                                    std::optional<error> fault) noexcept;
+                                    std::optional<error> fault, bool is_alone = false) noexcept;
     void prepare_and_check(direction to, preparation what, std::size_t item_bytes);
     std::optional<error> make_runners(const std::array<direction_state*, 2>& wanted,
                                       const std::shared_ptr<node_memory>& with,

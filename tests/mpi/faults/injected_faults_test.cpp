@@ -376,7 +376,7 @@ void add_starts(std::vector<operation>& all) {
         });
         if (fault) std::rethrow_exception(fault);
     };
-    for (const char* const executor : {"persistent", "shared_memory"}) {
+    for (const char* const executor : {"persistent", "shared_memory", "auto"}) {
         for (const auto ready : {preparation::both, preparation::lazy}) {
             for (const char* const kind : {"", "_reverse", "_datatype"}) {
                 const std::string name = std::string("start_") +
