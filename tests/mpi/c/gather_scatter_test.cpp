@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -8,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/crossdock.h"
+#include "c/statuses.hpp"
 
 namespace crossdock_c_gather_test {
 namespace {
 
-#define EXPECT_SUCCESS(call) EXPECT_EQ(call, CROSSDOCK_SUCCESS) << crossdock_last_error()
-#define ASSERT_SUCCESS(call) ASSERT_EQ(call, CROSSDOCK_SUCCESS) << crossdock_last_error()
+using namespace crossdock_c_test;
 
 // Every rank has one point of its own, shares one with the next rank, and all share the last.
 class GatherScatterInC : public testing::Test {

@@ -1,29 +1,14 @@
-#include <gtest/gtest.h>
-
 #include <array>
 #include <string>
 #include <vector>
 
-#include "crossdock/crossdock.h"
+#include "c/statuses.hpp"
 #include "stream/workers.hpp"
 
 namespace stream_c_test {
 namespace {
 
-using numbers = std::vector<int64_t>;
-
-#define EXPECT_SUCCESS(call) EXPECT_EQ(call, CROSSDOCK_SUCCESS) << crossdock_last_error()
-#define ASSERT_SUCCESS(call) ASSERT_EQ(call, CROSSDOCK_SUCCESS) << crossdock_last_error()
-
-void expect_error(crossdock_status actual, crossdock_status expected, const std::string& sentence) {
-    EXPECT_STREQ(crossdock_status_name(actual), crossdock_status_name(expected));
-    EXPECT_TRUE(std::string_view(crossdock_last_error()).starts_with(sentence))
-        << crossdock_last_error();
-}
-
-void expect_null(crossdock_status actual, const char* argument) {
-    expect_error(actual, CROSSDOCK_INVALID_ARGUMENT, std::string(argument) + " is a null pointer");
-}
+using namespace crossdock_c_test;
 
 class StreamInC : public testing::Test {
   protected:
@@ -377,16 +362,6 @@ TEST_F(StreamInC, LetsUrgentItemsOvertake) {
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
 
-TEST_F(StreamInC, HasNoUrgentItemsInOnePriority) {
-    make<int64_t>(ignore, nullptr);
-
-    const int64_t item = 0;
-    expect_error(crossdock_stream_port_push_urgent(port, rank, 0, &item),
-                 CROSSDOCK_INVALID_ARGUMENT, "an urgent item needs the option priorities = 2");
-    drain();
-    EXPECT_SUCCESS(crossdock_stream_close(stream));
-}
-
 // To itself, so that nobody takes what it pushed: two buffers of 8 items, then there is no room.
 TEST_F(StreamInC, RefusesWhatWouldHaveToWait) {
     int64_t sum = 0;
@@ -489,40 +464,6 @@ TEST_F(StreamInC, EndsOnAllRanksWhereAHandlerFails) {
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
 
-TEST_F(StreamInC, CannotBeClosedBeforeItIsAtRest) {
-    make<int64_t>(ignore, nullptr);
-
-    const int64_t item = 0;
-    if (rank == 0) {
-        ASSERT_SUCCESS(crossdock_stream_port_push(port, num_ranks - 1, 0, &item));
-    }
-    EXPECT_EQ(crossdock_stream_close(stream), CROSSDOCK_INVALID_STATE);
-    drain();
-    EXPECT_SUCCESS(crossdock_stream_close(stream));
-    EXPECT_EQ(crossdock_stream_port_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE);
-    EXPECT_EQ(crossdock_stream_port_start_drain(port), CROSSDOCK_INVALID_STATE);
-    EXPECT_EQ(counts().handled, rank == num_ranks - 1 ? 1 : 0);
-}
-
-TEST_F(StreamInC, OfAClosedContextRefusesCalls) {
-    make<int64_t>(ignore, nullptr);
-    const int64_t item = 1;
-    int is_pushed = -1;
-    ASSERT_SUCCESS(crossdock_context_close(context));
-
-    expect_error(crossdock_stream_port_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE,
-                 "a push to a stream after close()");
-    expect_error(crossdock_stream_port_try_push(port, 0, 0, &item, &is_pushed),
-                 CROSSDOCK_INVALID_STATE, "a push to a stream after close()");
-    expect_error(crossdock_stream_port_progress(port, nullptr), CROSSDOCK_INVALID_STATE,
-                 "progress() of a stream after close()");
-    expect_error(crossdock_stream_port_start_drain(port), CROSSDOCK_INVALID_STATE,
-                 "drain() of a stream after close()");
-    EXPECT_EQ(is_pushed, -1);
-    EXPECT_EQ(counts().items, 0);
-    EXPECT_SUCCESS(crossdock_stream_close(stream));
-}
-
 TEST_F(StreamInC, RefusesToPushToWhomThereIsNot) {
     make<int64_t>(ignore, nullptr);
     const int64_t item = 0;
@@ -589,96 +530,36 @@ TEST_F(StreamInC, RefusesNullPointers) {
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
 
-// What is wrong on one rank is refused on all of them.
-class StreamArguments : public StreamInC {
-  protected:
-    void expect_refused(crossdock_status expected, const std::string& sentence) {
-        expect_error(
-            crossdock_stream_create(context, item_bytes, handler, nullptr, &options, result),
-            expected, sentence);
+TEST_F(StreamInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
+    const auto expect_refused = [&](const std::string& sentence, auto&& spoil) {
+        auto given = options;
+        std::size_t item_bytes = 8;
+        crossdock_stream_handler handler = ignore;
+        crossdock_stream** result = &stream;
+        if (rank == num_ranks - 1) spoil(given, item_bytes, handler, result);
+        expect_error(crossdock_stream_create(context, item_bytes, handler, nullptr, &given, result),
+                     CROSSDOCK_INVALID_ARGUMENT, sentence);
         EXPECT_EQ(stream, nullptr);
-    }
-    bool is_last() const { return rank == num_ranks - 1; }
-
-    std::size_t item_bytes = 8;
-    crossdock_stream_handler handler = ignore;
-    crossdock_stream** result = &stream;
-};
-
-TEST_F(StreamArguments, NeedAHandler) {
-    if (is_last()) handler = nullptr;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT, "handler is a null pointer");
-}
-
-TEST_F(StreamArguments, NeedAResult) {
-    if (is_last()) result = nullptr;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT, "result is a null pointer");
-}
-
-TEST_F(StreamArguments, NeedItemsThatHaveBytes) {
-    if (is_last()) item_bytes = 0;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT, "item_bytes is 0");
-}
-
-TEST_F(StreamArguments, NeedBothAKeyAndCombine) {
-    if (is_last()) options.key = key_of;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
-                   "items that combine need both key and combine, but ");
-    if (is_last()) {
-        options.key = nullptr;
-        options.combine = add_sums;
-    }
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
-                   "items that combine need both key and combine, but ");
-}
-
-TEST_F(StreamArguments, NeedTheSizeOfOptions) {
-    if (is_last()) options.size = 0;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
-                   "options say that they have 0 bytes; begin with their initialiser");
-}
-
-TEST_F(StreamArguments, NeedAPressureThereIs) {
-    if (is_last()) options.pressure = 3;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT, "there is no pressure 3");
-    if (is_last()) options.pressure = -1;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT, "there is no pressure -1");
-}
-
-TEST_F(StreamArguments, NeedASchemeThereIs) {
-    if (is_last()) options.scheme = "www";
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
-                   "unknown scheme \"www\"; there are auto, ww, wps, wsp, pp, node");
-}
-
-TEST_F(StreamArguments, NeedARouteThereIs) {
+    };
+    const std::string both = "items that combine need both key and combine, but ";
+    expect_refused("handler is a null pointer", [](auto&, auto&, auto& h, auto&) { h = nullptr; });
+    expect_refused("result is a null pointer", [](auto&, auto&, auto&, auto& r) { r = nullptr; });
+    expect_refused("item_bytes is 0", [](auto&, auto& bytes, auto&...) { bytes = 0; });
+    expect_refused(both, [](auto& o, auto&...) { o.key = key_of; });
+    expect_refused(both, [](auto& o, auto&...) { o.combine = add_sums; });
+    expect_refused("options say that they have 0 bytes; begin with their initialiser",
+                   [](auto& o, auto&...) { o.size = 0; });
+    expect_refused("there is no pressure 3", [](auto& o, auto&...) { o.pressure = 3; });
+    expect_refused("there is no pressure -1", [](auto& o, auto&...) { o.pressure = -1; });
+    expect_refused("unknown scheme \"www\"; there are auto, ww, wps, wsp, pp, node",
+                   [](auto& o, auto&...) { o.scheme = "www"; });
     options.route = "nowhere";
     EXPECT_EQ(crossdock_stream_create(context, 8, ignore, nullptr, &options, &stream),
               CROSSDOCK_UNKNOWN_ROUTE);
     EXPECT_EQ(stream, nullptr);
 }
 
-TEST_F(StreamArguments, NeedWorkers) {
-    options.workers = 0;
-    EXPECT_EQ(crossdock_stream_create(context, 8, ignore, nullptr, &options, &stream),
-              CROSSDOCK_INVALID_ARGUMENT);
-    EXPECT_EQ(stream, nullptr);
-}
-
-TEST_F(StreamArguments, MustBeEqualOnAllRanks) {
-    if (num_ranks == 1) GTEST_SKIP() << "nothing to compare with";
-    if (is_last()) item_bytes = 16;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
-                   "rank " + std::to_string(num_ranks - 1) +
-                       " has bytes of an item = 16, rank 0 has 8; give all ranks the same");
-    item_bytes = 8;
-    if (is_last()) options.buffer_items = 9;
-    EXPECT_EQ(crossdock_stream_create(context, 8, ignore, nullptr, &options, &stream),
-              CROSSDOCK_INVALID_ARGUMENT);
-    EXPECT_EQ(stream, nullptr);
-}
-
-TEST_F(StreamArguments, MayBeNone) {
+TEST_F(StreamInC, OptionsMayBeNone) {
     EXPECT_SUCCESS(crossdock_stream_create(context, 8, ignore, nullptr, nullptr, &stream));
     const char* scheme = nullptr;
     EXPECT_SUCCESS(crossdock_stream_scheme(stream, &scheme));
