@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "crossdock/detail/array/write_rule.hpp"
-#include "support/thrown_by.hpp"
 
 namespace crossdock::batch_router_test {
 namespace {
@@ -78,34 +77,6 @@ TEST_F(BatchRouter, OfAllKindsShareAMessage) {
     EXPECT_EQ(counted.combined_locally, 2);
     EXPECT_EQ(counted.stages[0].sent.messages, 1);
     EXPECT_EQ(counted.stages[0].sent.items, 6);
-}
-
-TEST_F(BatchRouter, AreNoneOfAKindThatWasNotStarted) {
-    for (auto* const one : {&sender, &owner}) one->start(request_type::read, reads, {}, nullptr);
-
-    EXPECT_EQ(sender.num_requests(0, 0), request_counts{});
-    EXPECT_EQ(sender.packed_bytes({}), 0);
-    const auto message = pass(sender, owner);
-    const auto other_message = pass(owner, sender);
-    EXPECT_TRUE(owner.changing_offsets().empty());
-    std::vector<int> entries{4, 5, 6, 7};
-    owner.apply(bytes(entries));
-    EXPECT_EQ(entries, (std::vector<int>{4, 5, 6, 7}));
-
-    array_statistics counted;
-    sender.count(counted);
-    EXPECT_EQ(counted.stages[0].empty_messages, 1);
-}
-
-TEST_F(BatchRouter, MayBeStartedAnewAfterAFault) {
-    const std::vector<count_t> outside{8};
-    const auto fault =
-        test::thrown_by([&] { sender.start(request_type::read, reads, outside, nullptr); });
-    EXPECT_EQ(fault.code(), errc::index_out_of_range);
-
-    sender.start(request_type::read, reads, {}, nullptr);
-    EXPECT_EQ(sender.num_held(), 0);
-    EXPECT_EQ(sender.num_requests(0, 0), request_counts{});
 }
 
 }  // namespace

@@ -26,11 +26,6 @@ std::vector<request_list<Index>> as_requests(const index_lists<Index>& lists) {
     return result;
 }
 
-template <class Index>
-std::vector<Index> indices_of(const combined_requests<Index>& combined) {
-    return {combined.indices().begin(), combined.indices().end()};
-}
-
 // The positions of a list's requests, by stretches that must follow each other.
 template <class Index>
 std::vector<position_t> positions_of(const combined_requests<Index>& combined, std::size_t l,
@@ -153,43 +148,6 @@ TEST(CombinedRequests, AreFoundAgainAtAllDistances) {
         lists.push_back({3 * (999 - distance), 2997});
     }
     expect_combined(combining::sort, lists, 3000);
-}
-
-TEST(CombinedRequests, AreNumberedInTheOrderOfTheirIndicesBySorting) {
-    const index_lists<std::uint32_t> lists{{3, 5, 9}, {5, 7}};
-    for (const auto strategy :
-         {combining::sort, combining::envelope_sort, combining::search_tree}) {
-        combined_requests<std::uint32_t> combined;
-        combined.combine(strategy, as_requests(lists), 10);
-
-        EXPECT_TRUE(combined.is_sorted());
-        EXPECT_EQ(indices_of(combined), (std::vector<std::uint32_t>{3, 5, 7, 9}));
-        EXPECT_EQ(positions_of(combined, 1, lists[1]), (std::vector<position_t>{1, 2}));
-    }
-}
-
-TEST(CombinedRequests, AreNumberedAsTheyComeByHashing) {
-    const index_lists<std::uint32_t> lists{{9, 3, 9}, {5, 3}};
-    for (const auto strategy : {combining::hash, combining::envelope_hash}) {
-        combined_requests<std::uint32_t> combined;
-        combined.combine(strategy, as_requests(lists), 10);
-
-        EXPECT_FALSE(combined.is_sorted());
-        EXPECT_EQ(indices_of(combined), (std::vector<std::uint32_t>{9, 3, 5}));
-        EXPECT_EQ(positions_of(combined, 1, lists[1]), (std::vector<position_t>{2, 1}));
-    }
-}
-
-TEST(CombinedRequests, MoveToOtherPositionsTogether) {
-    const index_lists<std::uint32_t> lists{{9, 3, 9}, {5, 3}};
-    combined_requests<std::uint32_t> combined;
-    combined.combine(combining::hash, as_requests(lists), 10);
-
-    combined.rearrange(raw_vector<position_t>{2, 0, 1});
-
-    EXPECT_EQ(indices_of(combined), (std::vector<std::uint32_t>{3, 5, 9}));
-    EXPECT_EQ(positions_of(combined, 0, lists[0]), (std::vector<position_t>{2, 0, 2}));
-    EXPECT_EQ(positions_of(combined, 1, lists[1]), (std::vector<position_t>{1, 0}));
 }
 
 TEST(CombinedRequests, MayBeCombinedAnew) {

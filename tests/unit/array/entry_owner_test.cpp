@@ -26,25 +26,6 @@ std::byte* bytes(std::vector<T>& values) {
     return reinterpret_cast<std::byte*>(values.data());
 }
 
-TEST(EntryOwner, ReadsEntriesByTheirGlobalIndices) {
-    const entry_owner<std::uint64_t> owner(3, first_index);
-    std::vector<int> entries{10, 11, 12};
-    std::vector<int> out(4);
-
-    owner.read(bytes(entries), sizeof(int), indices_at({2, 0, 2, 1}), bytes(out));
-
-    EXPECT_EQ(out, (std::vector<int>{12, 10, 12, 11}));
-}
-
-TEST(EntryOwner, AppendsOffsets) {
-    const entry_owner<std::uint64_t> owner(3, first_index);
-    std::vector<count_t> offsets{9};
-
-    owner.append_offsets(indices_at({2, 0}), offsets);
-
-    EXPECT_EQ(offsets, (std::vector<count_t>{9, 2, 0}));
-}
-
 // More than are found at a time.
 TEST(EntryOwner, AppliesManyValuesInTheirOrder) {
     const entry_owner<std::uint64_t> owner(3, first_index);

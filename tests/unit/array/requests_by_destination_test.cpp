@@ -11,9 +11,6 @@ namespace crossdock::requests_by_destination_test {
 namespace {
 
 using index_list = std::vector<std::uint32_t>;
-using ranges = std::vector<position_range>;
-
-ranges as_vector(std::span<const position_range> some) { return {some.begin(), some.end()}; }
 
 combined_requests<std::uint32_t> combine(combining strategy, const index_list& indices,
                                          count_t num_entries) {
@@ -79,43 +76,6 @@ TEST(RequestsByDestination, CoverEveryPositionOnceOnEveryRoute) {
             }
         }
     }
-}
-
-TEST(RequestsByDestination, AreRangesOfWhatIsSorted) {
-    const batch_route routing("locality", topology::from_string("cyclic:2x2"),
-                              block_partition::blocks(8, 4), 0);
-    auto held = combine(combining::sort, {0, 1, 2, 3, 4, 5, 6, 7}, 8);
-
-    const auto out = find(routing, held);
-
-    ASSERT_EQ(routing.stages[0].destinations, (std::vector<rank_t>{1}));
-    EXPECT_EQ(as_vector(out.to(0)), (ranges{{2, 2}, {6, 2}}));
-    EXPECT_EQ(as_vector(out.staying()), (ranges{{0, 2}, {4, 2}}));
-}
-
-TEST(RequestsByDestination, JoinRangesThatTouch) {
-    const batch_route routing("hypercube", topology::one_region(4), block_partition::blocks(8, 4),
-                              0);
-    auto held = combine(combining::sort, {0, 3, 4, 7}, 8);
-
-    const auto out = find(routing, held);
-
-    ASSERT_EQ(routing.stages[0].destinations, (std::vector<rank_t>{2}));
-    EXPECT_EQ(as_vector(out.to(0)), (ranges{{2, 2}}));
-    EXPECT_EQ(as_vector(out.staying()), (ranges{{0, 2}}));
-}
-
-TEST(RequestsByDestination, AreGroupedWhereTheyAreInNoOrder) {
-    const batch_route routing("locality", topology::from_string("cyclic:2x2"),
-                              block_partition::blocks(8, 4), 0);
-    auto held = combine(combining::hash, {7, 0, 6, 5, 3}, 8);
-
-    const auto out = find(routing, held);
-
-    EXPECT_EQ(index_list(held.indices().begin(), held.indices().end()),
-              (index_list{7, 6, 3, 0, 5}));
-    EXPECT_EQ(as_vector(out.to(0)), (ranges{{0, 3}}));
-    EXPECT_EQ(as_vector(out.staying()), (ranges{{3, 2}}));
 }
 
 }  // namespace

@@ -109,75 +109,6 @@ TEST(UpdateOperation, HasANameOfItsOwn) {
                  make_update_operation<unsigned>(sum()).name());
 }
 
-TEST(WriteRule, TakesTheLastOfAnyInOrder) {
-    const auto rule = make_write_rule<int>(overwrite::any, nullptr);
-
-    EXPECT_FALSE(rule.carries_rank);
-    EXPECT_FALSE(rule.operation->may_throw());
-    EXPECT_FALSE(rule.operation->combines_at_owner());
-    EXPECT_EQ(combine_and_apply<int>(*rule.operation, {1, 2, 3}, {0, 1, 0}, 2),
-              (std::vector<int>{3, 2}));
-}
-
-TEST(WriteRule, TakesTheLastOfTheSmallestRank) {
-    const auto rule = make_write_rule<int>(overwrite::smallest_rank_last, nullptr);
-    using written = ranked<int>;
-
-    EXPECT_TRUE(rule.carries_rank);
-    EXPECT_FALSE(rule.operation->may_throw());
-    EXPECT_EQ(rule.operation->value_bytes(), sizeof(written));
-    // Whoever comes first; and of its own the last.
-    const std::vector<written> values{{50, 5}, {20, 2}, {21, 2}, {30, 3}, {22, 2}, {51, 5}};
-    const auto one = combine_and_apply(*rule.operation, values, {0, 0, 0, 0, 0, 1}, 2);
-    EXPECT_EQ(one[0].value, 22);
-    EXPECT_EQ(one[0].rank, 2);
-    EXPECT_EQ(one[1].value, 51);
-}
-
-TEST(WriteRule, AssignsWithoutLookingAtTheEntry) {
-    for (const auto which : {overwrite::any, overwrite::minimum, overwrite::maximum}) {
-        const auto rule = make_write_rule<int>(which, nullptr);
-        std::array entries{100, -100};
-        const std::array values{1, 2};
-        const std::array<count_t, 2> offsets{1, 0};
-
-        std::size_t failed_at = 0;
-        rule.operation->apply(reinterpret_cast<std::byte*>(entries.data()),
-                              reinterpret_cast<const std::byte*>(values.data()), offsets,
-                              failed_at);
-
-        EXPECT_EQ(entries, (std::array{2, 1}));
-    }
-}
-
-TEST(WriteRule, TakesTheLeastAndTheGreatest) {
-    const auto least = make_write_rule<int>(overwrite::minimum, nullptr);
-    const auto greatest = make_write_rule<int>(overwrite::maximum, nullptr);
-    const std::vector<int> values{4, -3, 9, 0, 0};
-    const std::vector<position_t> positions{0, 0, 0, 1, 2};
-
-    EXPECT_EQ(combine_and_apply(*least.operation, values, positions, 3),
-              (std::vector<int>{-3, 0, 0}));
-    EXPECT_EQ(combine_and_apply(*greatest.operation, values, positions, 3),
-              (std::vector<int>{9, 0, 0}));
-    EXPECT_TRUE(least.operation->combines_at_owner());
-    EXPECT_FALSE(least.operation->may_throw());
-    EXPECT_STRNE(least.operation->name(), greatest.operation->name());
-}
-
-TEST(WriteRule, AsksTheUsersFunction) {
-    const auto rule = make_write_rule<without_order>(
-        overwrite::user, [](const without_order& a, const without_order& b) {
-            return a.weight + a.id < b.weight + b.id ? a : b;
-        });
-
-    EXPECT_TRUE(rule.operation->may_throw());
-    EXPECT_TRUE(rule.operation->combines_at_owner());
-    const auto one =
-        combine_and_apply<without_order>(*rule.operation, {{3, 3}, {1, 2}, {9, 0}}, {0, 0, 0}, 1);
-    EXPECT_EQ(one[0].weight, 1);
-}
-
 TEST(WriteRule, NeedsAnOrderForLeastAndGreatest) {
     for (const auto which : {overwrite::minimum, overwrite::maximum}) {
         const error heard =
@@ -186,13 +117,6 @@ TEST(WriteRule, NeedsAnOrderForLeastAndGreatest) {
         EXPECT_EQ(heard.code(), errc::invalid_argument);
         EXPECT_NO_THROW(make_write_rule<with_less>(which, nullptr)) << "< is all it takes";
     }
-}
-
-TEST(WriteRule, NeedsTheUsersFunction) {
-    const error heard = test::thrown_by([] { make_write_rule<int>(overwrite::user, nullptr); });
-
-    EXPECT_EQ(heard.code(), errc::invalid_argument);
-    EXPECT_STREQ(heard.what(), "overwrite::user needs a function; give the option `choose`");
 }
 
 }  // namespace

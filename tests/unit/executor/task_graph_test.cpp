@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "crossdock/plan.hpp"
 #include "support/patterns.hpp"
 
@@ -25,40 +23,6 @@ std::vector<plan> runs_and_scatters() {
     patterns[2].num_slots = 5;
     patterns[2].receives.indices = {4, 3};
     return compile_for(patterns, "3", "direct");
-}
-
-TEST(IndexList, ConsecutiveIndicesAreOneRun) {
-    index_list list;
-    for (const count_t index : {4, 5, 6}) list.append(index);
-    EXPECT_TRUE(list.is_consecutive());
-    EXPECT_EQ(list.first(), 4);
-
-    list.append(8);
-
-    EXPECT_FALSE(list.is_consecutive());
-    EXPECT_EQ(list.size(), 4);
-    std::vector<count_t> indices;
-    list.with_lookup([&](auto index) {
-        for (count_t i = 0; i < list.size(); ++i) indices.push_back(index(i));
-    });
-    EXPECT_EQ(indices, (std::vector<count_t>{4, 5, 6, 8}));
-}
-
-TEST(CopyItems, CopiesItemsOfEverySize) {
-    for (const std::size_t item_bytes : {1u, 2u, 3u, 4u, 8u, 16u, 24u}) {
-        std::vector<std::byte> from(5 * item_bytes), to(5 * item_bytes), expected(5 * item_bytes);
-        for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i + 1);
-        copy_list list;
-        for (const auto& [source, destination] : {std::pair{4, 0}, {1, 3}, {2, 4}}) {
-            list.append(source, destination);
-            std::memcpy(expected.data() + static_cast<std::size_t>(destination) * item_bytes,
-                        from.data() + static_cast<std::size_t>(source) * item_bytes, item_bytes);
-        }
-
-        copy_items(to.data(), from.data(), list, item_bytes);
-
-        EXPECT_EQ(to, expected) << item_bytes;
-    }
 }
 
 TEST(ForwardTaskGraph, SendsARunOfItemsInPlaceAndGathersOthers) {

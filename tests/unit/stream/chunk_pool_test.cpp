@@ -19,48 +19,6 @@ class ChunkPool : public testing::Test {
     chunk_pool pool_{memory_, 1};
 };
 
-TEST_F(ChunkPool, HasTheChunksOfItsWorkerOnly) {
-    const chunk_ref first = pool_.take();
-    const chunk_ref second = pool_.take();
-
-    EXPECT_NE(first, second);
-    EXPECT_TRUE(memory_.is_of(first, 1));
-    EXPECT_TRUE(memory_.is_of(second, 1));
-    EXPECT_EQ(pool_.take(), no_chunk);
-    EXPECT_FALSE(pool_.has_free());
-}
-
-TEST_F(ChunkPool, AChunkIsFreeAgainWhenItsLastReaderGivesItBack) {
-    pool_.take();
-    const chunk_ref ref = pool_.take();
-
-    memory_.give_back(ref);
-
-    EXPECT_TRUE(pool_.has_free());
-    EXPECT_EQ(pool_.take(), ref);
-}
-
-TEST_F(ChunkPool, UsesTheChunkThatReturnedLast) {
-    const chunk_ref first = pool_.take();
-    memory_.give_back(first);
-
-    EXPECT_EQ(pool_.take(), first);  // though another one has never been used
-    const chunk_ref second = pool_.take();
-    memory_.give_back(second);
-    memory_.give_back(first);
-    EXPECT_EQ(pool_.take(), first);
-    EXPECT_EQ(pool_.take(), second);
-}
-
-TEST_F(ChunkPool, AChunkThatWasNotUsedAfterAllIsFreeAtOnce) {
-    pool_.take();
-    const chunk_ref ref = pool_.take();
-
-    pool_.put_back(ref);
-
-    EXPECT_EQ(pool_.take(), ref);
-}
-
 TEST_F(ChunkPool, WhatWaitsComesBeforeANewBuffer) {
     pool_.take();
     const chunk_ref ref = pool_.take();

@@ -40,53 +40,6 @@ class SharedBuffer : public testing::Test {
     std::vector<chunk_ref> free_;
 };
 
-TEST_F(SharedBuffer, IsClosedAtFirst) {
-    EXPECT_EQ(buffer_.current(), no_chunk);
-    EXPECT_EQ(buffer_.take(1, false).ref, no_chunk);
-    EXPECT_EQ(buffer_.close(no_chunk, flush_cause::idle), no_chunk);
-}
-
-TEST_F(SharedBuffer, IsOneWordOfChunkAndUnitsTaken) {
-    const chunk_ref ref = free_chunk();
-
-    EXPECT_TRUE(buffer_.open(ref));
-    EXPECT_EQ(word(), word_of(ref, 0));
-    buffer_.take(1, false);
-    EXPECT_EQ(word(), word_of(ref, 1));
-    buffer_.take(2, false);
-    EXPECT_EQ(word(), word_of(ref, 3));
-    buffer_.take(2, false);
-    EXPECT_EQ(word(), 0U);
-}
-
-TEST_F(SharedBuffer, IsOpenedByOneWorkerOnly) {
-    const chunk_ref ref = free_chunk();
-
-    EXPECT_TRUE(buffer_.open(ref));
-    EXPECT_FALSE(buffer_.open(free_chunk()));
-
-    EXPECT_EQ(buffer_.current(), ref);
-    EXPECT_EQ(memory_.peak_shared(0), 1);
-}
-
-TEST_F(SharedBuffer, GivesEachUnitOnce) {
-    const chunk_ref ref = free_chunk();
-    buffer_.open(ref);
-
-    const shared_buffer::room first = buffer_.take(3, false);
-    const shared_buffer::room second = buffer_.take(3, false);
-
-    EXPECT_EQ(first.ref, ref);
-    EXPECT_EQ(first.first, 0U);
-    EXPECT_EQ(first.units, 3U);
-    EXPECT_FALSE(first.is_last);
-    EXPECT_EQ(second.ref, ref);
-    EXPECT_EQ(second.first, 3U);
-    EXPECT_EQ(second.units, 1U);
-    EXPECT_TRUE(second.is_last);
-    EXPECT_EQ(buffer_.current(), no_chunk);
-}
-
 TEST_F(SharedBuffer, TakesWhatMustStayTogetherWholeOrNotAtAll) {
     const chunk_ref ref = free_chunk();
     buffer_.open(ref);
