@@ -53,78 +53,37 @@ TEST(Validate, AcceptsOneItemForSeveralDestinationsOrTwiceForOne) {
     EXPECT_NO_THROW(validate(p));
 }
 
-TEST(Validate, NamesARankOutsideTheCommunicator) {
-    pattern p = small_pattern();
-    p.rank = 8;
-
-    expect_fault(p, errc::rank_out_of_range, "rank 8 is outside [0, 8)");
-}
-
-TEST(Validate, NamesADestinationThatIsNoRank) {
-    pattern p = small_pattern();
-    p.sends.append(12, counts{});
-
-    expect_fault(p, errc::rank_out_of_range, "destination 12 of source 3 is outside [0, 8)");
-}
-
-TEST(Validate, NamesASourceThatIsNoRank) {
-    pattern p = small_pattern();
-    p.receives.ranks[0] = -2;
-
-    expect_fault(p, errc::rank_out_of_range, "source -2 of destination 3 is outside [0, 8)");
-}
-
-TEST(Validate, NamesAnItemOutsideTheArray) {
-    pattern p = small_pattern();
-    p.sends.indices[1] = 3;
-
-    expect_fault(p, errc::index_out_of_range,
-                 "item 3 of source 3 for destination 1 is outside [0, 3)");
-}
-
-TEST(Validate, NamesASlotOutsideTheArray) {
-    pattern p = small_pattern();
-    p.receives.indices[1] = -1;
-
-    expect_fault(p, errc::index_out_of_range,
-                 "slot -1 of destination 3 for source 5 is outside [0, 2)");
-}
-
-TEST(Validate, NamesASlotThatIsFilledTwice) {
-    pattern p = small_pattern();
-    p.receives.indices[1] = 1;
-
-    expect_fault(p, errc::invalid_argument,
-                 "slot 1 of destination 3 is filled twice; list each slot once");
-}
-
-TEST(Validate, NamesDecreasingOffsets) {
-    pattern p = small_pattern();
-    p.sends.offsets = {0, 3, 2};
-
-    expect_fault(p, errc::invalid_argument, "the offsets of source 3 decrease from 3 to 2");
-}
-
-TEST(Validate, NamesOffsetsThatDisagreeWithTheIndices) {
-    pattern p = small_pattern();
-    p.sends.offsets = {0, 2, 3};
-
-    expect_fault(p, errc::size_mismatch,
-                 "the offsets of source 3 run from 0 to 3, but it lists 2 items");
-}
-
-TEST(Validate, NamesOffsetsThatDisagreeWithTheRanks) {
-    pattern p = small_pattern();
-    p.receives.offsets.clear();
-
-    expect_fault(p, errc::size_mismatch, "1 sources of destination 3 need 2 offsets, not 0");
-}
-
-TEST(Validate, NamesANegativeLength) {
-    pattern p = small_pattern();
-    p.num_slots = -1;
-
-    expect_fault(p, errc::invalid_argument, "destination 3 has -1 slots");
+TEST(Validate, NamesWhatIsWrong) {
+    const auto expect = [](auto&& spoil, errc code, const std::string& sentence) {
+        pattern p = small_pattern();
+        spoil(p);
+        expect_fault(p, code, sentence);
+    };
+    expect([](pattern& p) { p.rank = 8; }, errc::rank_out_of_range, "rank 8 is outside [0, 8)");
+    expect([](pattern& p) { p.sends.append(12, counts{}); }, errc::rank_out_of_range,
+           "destination 12 of source 3 is outside [0, 8)");
+    expect([](pattern& p) { p.receives.ranks[0] = -2; }, errc::rank_out_of_range,
+           "source -2 of destination 3 is outside [0, 8)");
+    expect([](pattern& p) { p.sends.indices[1] = 3; }, errc::index_out_of_range,
+           "item 3 of source 3 for destination 1 is outside [0, 3)");
+    expect([](pattern& p) { p.receives.indices[1] = -1; }, errc::index_out_of_range,
+           "slot -1 of destination 3 for source 5 is outside [0, 2)");
+    expect([](pattern& p) { p.receives.indices[1] = 1; }, errc::invalid_argument,
+           "slot 1 of destination 3 is filled twice; list each slot once");
+    expect(
+        [](pattern& p) {
+            p.sends.offsets = {0, 3, 2};
+        },
+        errc::invalid_argument, "the offsets of source 3 decrease from 3 to 2");
+    expect(
+        [](pattern& p) {
+            p.sends.offsets = {0, 2, 3};
+        },
+        errc::size_mismatch, "the offsets of source 3 run from 0 to 3, but it lists 2 items");
+    expect([](pattern& p) { p.receives.offsets.clear(); }, errc::size_mismatch,
+           "1 sources of destination 3 need 2 offsets, not 0");
+    expect([](pattern& p) { p.num_slots = -1; }, errc::invalid_argument,
+           "destination 3 has -1 slots");
 }
 
 /// Rank 1 of 4 sends positions 0 1 to 0, 4 5 to 2 and nothing to 3; receives 2 3 4 from 0.
