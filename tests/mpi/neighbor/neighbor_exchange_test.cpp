@@ -233,15 +233,6 @@ TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
     }
 }
 
-TEST_P(NeighborSharing, ReverseTakesMinimumAndMaximum) {
-    const auto patterns = test::random_pattern(num_ranks());
-    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
-                           with_route("three_step", options()));
-
-    expect_reverse(halo, patterns, minimum{});
-    expect_reverse(halo, patterns, maximum{});
-}
-
 TEST_P(NeighborSharing, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
     const auto patterns = test::one_heavy_row_pattern(num_ranks());
     neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
@@ -450,19 +441,6 @@ TEST_P(NeighborSharing, ACollectiveOfMpiBetweenStartAndWaitIsSafe) {
     }
 }
 
-TEST_P(NeighborSharing, ArraysMayChangeFromOneExchangeToTheNext) {
-    const auto patterns = test::ring_pattern(num_ranks());
-    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
-                           with_route("direct", options()));
-    std::vector<std::vector<double>> items(3), slots(3, std::vector<double>(1));
-    for (int round = 0; round < 9; ++round) {
-        const auto i = static_cast<std::size_t>(round % 3);
-        items[i] = items_of<double>(mine(patterns), round);
-        halo.forward(items[i], slots[i]);
-        EXPECT_EQ(slots[i], expected_slots<double>(patterns, rank(), round, 0.0));
-    }
-}
-
 TEST_P(NeighborSharing, DatatypesTravelPackedOrNot) {
     MPI_Datatype every_other = MPI_DATATYPE_NULL;  // 2 of 3 integers, 4 integers apart
     MPI_Datatype parts = MPI_DATATYPE_NULL;
@@ -551,22 +529,6 @@ struct item_of_bytes {
     explicit item_of_bytes(count_t v) { bytes.fill(static_cast<std::uint8_t>(v % 251)); }
     friend bool operator==(const item_of_bytes&, const item_of_bytes&) = default;
 };
-
-TEST_P(NeighborSharing, ItemsOfManySizesTravelOneAfterTheOther) {
-    const auto patterns = test::random_pattern(num_ranks());
-    auto for_bytes = lazy_options();
-    for_bytes.item_bytes = 1;
-    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
-                           with_route("three_step", for_bytes));
-    for (int round = 0; round < 3; ++round) {
-        expect_forward<item_of_bytes<1>>(halo, patterns, round);
-        expect_forward<item_of_bytes<4>>(halo, patterns, round);
-        expect_forward<item_of_bytes<8>>(halo, patterns, round);
-        expect_forward<item_of_bytes<8>>(halo, patterns, round + 1);
-        expect_forward<item_of_bytes<24>>(halo, patterns, round);
-        expect_reverse(halo, patterns, sum{});
-    }
-}
 
 // Nine sizes: one more than stay ready.
 TEST_P(NeighborSharing, ItemsNeedNotBeNamed) {
@@ -720,27 +682,6 @@ TEST_P(NeighborSharing, SlotsWhereItemsAreSentFromAreRefused) {
         EXPECT_EQ(std::memcmp(x.data() + slots, &expected, sizeof expected), 0);
         EXPECT_EQ(std::memcmp(x.data() + 8, &sent, sizeof sent), 0);
     }
-}
-
-TEST_P(NeighborSharing, AReverseThatIsPreparedWaitsForNobody) {
-    const auto patterns = test::all_to_all_pattern(num_ranks());
-    const rank_t last = num_ranks() - 1;
-    auto prepared = options();
-    prepared.prepare = preparation::both;
-    const neighbor_exchange first(where(topology::one_region(num_ranks())), mine(patterns),
-                                  with_route("two_step", prepared));
-    neighbor_exchange halo = first.duplicate();
-    auto items = items_of<double>(mine(patterns), 0);
-    std::vector<double> slots;
-    for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
-
-    if (rank() == last && last > 0)
-        MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    halo.start_reverse(slots, items, sum{});
-    if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
-    halo.wait();
-
-    EXPECT_EQ(items, expected_items(patterns, rank(), sum{}));
 }
 
 TEST_P(NeighborSharing, ReverseHasTheBitsOfPersistentRequests) {
