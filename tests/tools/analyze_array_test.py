@@ -49,20 +49,6 @@ class AnalyzeArray(unittest.TestCase):
                 self.assertEqual(list(stage), ["messages", "items", "inter_region",
                                                "empty_messages", "received", "combined"])
 
-    def test_EveryEntryIsAskedForOnceOnAHypercube(self):
-        for ranks in (2, 8, 64):
-            counts = by_name(overload(ranks, f"2x{ranks // 2}", "--routes", "hypercube"))
-
-            self.assertEqual(counts["hypercube/auto"]["arrived"]["total"], 32)
-            self.assertEqual(counts["hypercube/auto"]["arrived"]["max"], max(1, 32 // ranks))
-
-    def test_EveryEntryIsAskedForOnceByEachOtherRankOfTheLastDimensionOfAGrid(self):
-        for a, b in [(4, 2), (2, 4), (3, 5)]:
-            name = f"grid:{a}x{b}"
-            counts = by_name(overload(a * b, f"{a}x{b}", "--routes", name))
-
-            self.assertEqual(counts[name + "/auto"]["arrived"]["total"], (b - 1) * 32, name)
-
     def test_EveryOtherRankAsksForEveryEntryWithoutCombiningOnTheWay(self):
         found = overload(8, "2x4", "--routes", "direct", "--combine", "all", "--where", "locally")
 
@@ -74,45 +60,6 @@ class AnalyzeArray(unittest.TestCase):
             self.assertEqual(counts["arrived"]["max"], 7 * 4 * each, name)
             self.assertEqual(counts["combined_locally"]["total"], 8 * (128 - 32) if is_combined else 0)
             self.assertEqual(counts["combined_on_the_way"]["total"], 0, name)
-
-    def test_RequestsOfOtherRanksAreCombinedWithoutTheirOwn(self):
-        counts = by_name(overload(8, "2x4", "--routes", "hypercube", "--where", "on_the_way"))
-
-        self.assertEqual(counts["hypercube/auto"]["combined_locally"]["total"], 0)
-        self.assertEqual(counts["hypercube/auto"]["arrived"]["total"], 32)
-        # In the first stage a rank sends half of its requests as they are.
-        self.assertEqual(counts["hypercube/auto"]["stages"][0]["items"]["total"], 8 * 64)
-
-    def test_MessagesWithoutRequestsAreCountedApart(self):
-        # The four entries are those of ranks 0 to 3, so nothing goes to the others.
-        counts = by_name(overload(8, "2x4", "--routes", "direct,hypercube", entries=4, requests=4))
-
-        sent = {name: [(stage["messages"]["total"], stage["empty_messages"]["total"])
-                       for stage in counts[name]["stages"]] for name in counts}
-        self.assertEqual(sent, {"plain": [(28, 28)], "direct/auto": [(28, 28)],
-                                "hypercube/auto": [(4, 4), (4, 4), (4, 4)]})
-
-    def test_EveryStrategyCombinesTheSame(self):
-        found = analyze(5, "2,3", *SMALL, "--routes", "hypercube,direct", "--combine",
-                        "sort,hash,search_tree,envelope_hash,envelope_sort")
-
-        for route in ("hypercube", "direct"):
-            counts = [one["counts"] for one in found["contenders"] if one["route"] == route
-                      and one["name"] != "plain"]
-            self.assertEqual(len(counts), 5)
-            for other in counts[1:]:
-                self.assertEqual(other, counts[0])
-
-    def test_RequestsAreCombinedOrArriveOrStay(self):
-        found = analyze(8, "2x4", *SMALL, "--routes", "all", "--combine", "all")
-
-        for name, counts in by_name(found).items():
-            requests = sum(batch["requests"] for batch in found["batches"])
-            self.assertEqual(counts["requests"]["total"], requests, name)
-            self.assertEqual(counts["received"]["total"],
-                             sum(stage["items"]["total"] for stage in counts["stages"]), name)
-            self.assertEqual(counts["combined_on_the_way"]["total"],
-                             sum(stage["combined"]["total"] for stage in counts["stages"]), name)
 
     def test_EdgesOfAFileAreItsEntries(self):
         found = analyze(4, "2x2", "--workload", "neighborhood", "--graph", DATA / "bcspwr10.mtx.gz")

@@ -78,14 +78,6 @@ class BenchArray(unittest.TestCase):
                 self.assertEqual({one["name"]: one["counts"] for one in found["contenders"]},
                                  {one["name"]: one["counts"] for one in counted["contenders"]})
 
-    def test_EveryEntryIsAskedForAsOftenAsTheRouteSays(self):
-        found = bench(8, "2x4", "--workload", "overload", "--entries", 32, "--requests-per-rank", 128,
-                      "--baselines", "plain", "--routes", "hypercube,grid:4x2,grid:2x4,direct")
-
-        arrived = {one["name"]: one["counts"]["arrived"]["total"] for one in found["contenders"]}
-        self.assertEqual(arrived, {"plain": 7 * 128, "hypercube/auto": 32, "grid:4x2/auto": 32,
-                                   "grid:2x4/auto": 3 * 32, "direct/auto": 7 * 32})
-
     def test_WhoIsLeftOutHasAReason(self):
         found = bench(2, "2x1", *SMALL, "--baselines", "plain,petsc_sf")
 

@@ -63,16 +63,6 @@ class BenchExchange(unittest.TestCase):
                                                "locality_personalized": (8 * (1 + 3), 8),
                                                "routed:grid:2": (8 * (1 + 3), 8 * 2)})
 
-    def test_BytesAreThoseOfTheValues(self):
-        for values, references, value_bytes in [("pattern", [(224, 128), (56 * 8, 32 * 8)], 4),
-                                                ("indices", [(56 * (4 + 24), 32 * (4 + 24))], 24)]:
-            found = bench("dense:3", 8, "--topology", "2x4", "--values", values, "--algorithms",
-                          "personalized")
-
-            self.assertEqual([(one["message_bytes"], one["inter_region_message_bytes"])
-                              for one in found["contenders"]],
-                             [*references, (56 * value_bytes, 32 * value_bytes)])
-
     def test_AutoSaysWhatItIsWhateverTheEnvironmentSays(self):
         with mock.patch.dict(os.environ, {"CROSSDOCK_ALGORITHM": "personalized"}):
             found = bench("dense:1", 6, "--topology", "2x3", "--algorithms",

@@ -56,14 +56,6 @@ class Explain(unittest.TestCase):
         self.assertEqual([one["route"] for one in found["candidates"]], ["direct"])
         self.assertEqual(done.stdout.splitlines()[-1], "direct is the only candidate.")
 
-    def test_SharedMemoryCostsLessThanMessages(self):
-        def price(executor):
-            found = explain("dense:1", "--ranks", 16, "--topology", "4x4", "--executor", executor)
-            return {one["route"]: one["seconds"] for one in found["candidates"]}["two_step"]
-
-        self.assertLess(price("shared_memory"), price("persistent"))
-        self.assertEqual(price("shared_memory"), price("auto"))
-
     def test_ReplayedCandidatesTakeWhatSimulateSays(self):
         where = (MATRIX, "--ranks", 64, "--topology", "16x4", "--machine", "quartz")
         found = explain(*where, "--executor", "persistent", "--replay", 3)
