@@ -10,7 +10,7 @@ environment::environment(const communicator& comm) {
     static constexpr const char* names[num_variables] = {
         "CROSSDOCK_ROUTE",    "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_TOPOLOGY", "CROSSDOCK_MACHINE",
         "CROSSDOCK_EXECUTOR", "CROSSDOCK_ALGORITHM",   "CROSSDOCK_CHECK"};
-    const auto text = share_of_first(comm, [] {
+    const auto make = [] {
         std::string all;  // each value and a null character
         for (const char* const name : names) {
             const char* const value = std::getenv(name);
@@ -18,13 +18,15 @@ environment::environment(const communicator& comm) {
             all += '\0';
         }
         return all;
-    });
-    on_all_or_none(comm, [&] {
+    };
+    values_ = share_of_first(comm, make, [](const std::string& text) {
+        std::array<std::string, num_variables> values;
         const char* next = text.data();
-        for (auto& value : values_) {
+        for (auto& value : values) {
             value = next;
             next += value.size() + 1;
         }
+        return values;
     });
 }
 

@@ -2,6 +2,7 @@
 /// @brief The environment variables of the library, as rank 0 has them.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,7 @@ inline bool is_set(const char* value) noexcept {
 class environment final : public communicator_resource {
   public:
     /// @par Collective
-    /// Yes; makes progress on all work meanwhile. Two broadcasts and three agreements.
+    /// Yes; makes progress on all work meanwhile. As `share_of_first`.
     explicit environment(const communicator& comm);
 
     bool is_for_parts() const noexcept override { return true; }
@@ -47,7 +48,7 @@ class environment final : public communicator_resource {
   private:
     static constexpr std::size_t num_variables = 7;
 
-    std::string values_[num_variables];
+    std::array<std::string, num_variables> values_;
 };
 
 }  // namespace crossdock

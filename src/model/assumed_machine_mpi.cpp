@@ -1,5 +1,6 @@
 #include "assumed_machine_mpi.hpp"
 
+#include "../base/rank_fault_mpi.hpp"
 #include "host_cores_mpi.hpp"
 
 namespace crossdock {
@@ -11,14 +12,16 @@ constexpr const char* shared_cores_name = "shared_cores";
 struct assumption final : communicator_resource {
     explicit assumption(const communicator& comm) {
         comm.wait_for_all();  // counting blocks in MPI
-        const int num_cores = count_shared_cores(comm);
-        value = on_all_or_none(comm, [&] {
-            if (num_cores == 0) return default_machine();
-            auto shared = load_machine(shared_cores_name);
-            shared.num_cores = num_cores;
-            shared.sources["num_cores"] = "counted: the cores that the ranks may run on";
-            return shared;
+        std::optional<error> fault;
+        const int num_cores = count_shared_cores(comm, fault);
+        attempt(comm.rank(), fault, [&] {
+            value = default_machine();
+            if (num_cores == 0) return;
+            value = load_machine(shared_cores_name);
+            value.num_cores = num_cores;
+            value.sources["num_cores"] = "counted: the cores that the ranks may run on";
         });
+        agree(comm, fault);
     }
 
     machine value;

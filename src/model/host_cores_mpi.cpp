@@ -8,6 +8,7 @@
 #include <string>
 
 #include "../base/collective_mpi.hpp"
+#include "../base/rank_fault_mpi.hpp"
 
 namespace crossdock {
 
@@ -26,26 +27,31 @@ int number_of_host() {
     return static_cast<int>(agreement_hash(text) % std::numeric_limits<int>::max());
 }
 
-// Those that any of the ranks may run on; none where there are more than a set holds.
-int count_cores(const communicator& host) {
+// Those that any of the ranks of a host may run on; none where there are more than a set holds.
+int count_cores(const communicator& comm, MPI_Comm host) {
     cpu_set_t cores;
     CPU_ZERO(&cores);
     sched_getaffinity(0, sizeof cores, &cores);
-    run_collective(host, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, host.get(),
-                              request);
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Iallreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, host, request);
     });
     return CPU_COUNT(&cores);
 }
 
 }  // namespace
 
-int count_shared_cores(const communicator& comm) {
-    auto host = comm.split(on_all_or_none(comm, number_of_host));
-    const int num_cores = count_cores(host);
-    const bool is_first = host.rank() == 0;
-    const bool is_shared = num_cores > 0 && host.num_ranks() > num_cores;
-    host.close();
+int count_shared_cores(const communicator& comm, std::optional<error>& fault) {
+    int number = 0;
+    attempt(comm.rank(), fault, [&] { number = number_of_host(); });
+    MPI_Comm host = MPI_COMM_NULL;
+    insist([&] { return MPI_Comm_split(comm.get(), number, comm.rank(), &host); });
+    rank_t rank = 0, num_ranks = 0;
+    insist([&] { return MPI_Comm_rank(host, &rank); });
+    insist([&] { return MPI_Comm_size(host, &num_ranks); });
+    const int num_cores = count_cores(comm, host);
+    insist([&] { return MPI_Comm_free(&host); });
+    const bool is_first = rank == 0;
+    const bool is_shared = num_cores > 0 && num_ranks > num_cores;
     std::array<int, 2> sums{is_first ? num_cores : 0, is_shared ? 1 : 0};
     run_collective(comm, [&](MPI_Request* request) {
         return MPI_Iallreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT, MPI_SUM, comm.get(), request);

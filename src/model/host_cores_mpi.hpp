@@ -2,6 +2,8 @@
 /// @brief How many cores the ranks of a run have.
 #pragma once
 
+#include <optional>
+
 #include "crossdock/communicator.hpp"
 
 namespace crossdock {
@@ -13,6 +15,7 @@ namespace crossdock {
 /// on.
 /// @par Collective
 /// Yes; blocks. The same on all ranks.
-int count_shared_cores(const communicator& comm);
+/// @param fault  receives what this rank alone has failed with; the ranks are yet to agree
+int count_shared_cores(const communicator& comm, std::optional<error>& fault);
 
 }  // namespace crossdock

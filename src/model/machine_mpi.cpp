@@ -33,8 +33,9 @@ struct known_machine final : communicator_resource {
 }  // namespace
 
 machine load_machine_of_first(const communicator& comm, const std::string& name) {
-    const auto text = share_of_first(comm, [&] { return to_json(load_machine(name)); });
-    return on_all_or_none(comm, [&] { return machine_from_json(text); });
+    return share_of_first(
+        comm, [&] { return to_json(load_machine(name)); },
+        [](const std::string& text) { return machine_from_json(text); });
 }
 
 const machine& machine_of(const communicator& comm) { return comm.resource<known_machine>().value; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <hwloc.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -114,17 +115,21 @@ std::vector<placement> receive_placements(const communicator& comm, rank_t sourc
 
 // Up a binomial tree: a rank speaks for the 1, 2, 4, … ranks from itself on, until it is the upper
 // half of the next power of two. Rank 0 returns the code of all ranks, the others nothing. With a fault a rank sends
-// nothing, but it sends.
+// nothing, but it sends; then rank 0 has nothing either.
 std::vector<placement> gather_placements(const communicator& comm, region_t own_region,
                                          std::optional<error>& fault) {
     const auto tags = comm.reserve_tags(1);
     const int tag = tags.first();
     placement_builder builder;
     std::vector<placement> code;
+    bool is_complete = true;
     builder.append(own_region, 1);
+    const auto finish = [&] {
+        if (is_complete) attempt(comm.rank(), fault, [&] { code = std::move(builder).finish(); });
+    };
     for (rank_t step = 1; step < comm.num_ranks(); step *= 2) {
         if (comm.rank() & step) {
-            attempt(comm.rank(), fault, [&] { code = std::move(builder).finish(); });
+            finish();
             run_collective(comm, [&](MPI_Request* request) {
                 return MPI_Isend(code.data(), static_cast<int>(code.size()) * placement_ints,
                                  MPI_INT, comm.rank() - step, tag, comm.get(), request);
@@ -133,20 +138,27 @@ std::vector<placement> gather_placements(const communicator& comm, region_t own_
         }
         if (step >= comm.num_ranks() - comm.rank()) continue;
         const auto parts = receive_placements(comm, comm.rank() + step, tag);
+        is_complete = is_complete && !parts.empty();
         attempt(comm.rank(), fault, [&] {
             for (const placement& part : parts) builder.append(part);
         });
     }
-    attempt(comm.rank(), fault, [&] { code = std::move(builder).finish(); });
+    finish();
     return code;
 }
 
-topology share_topology(const communicator& comm, region_t own_region) {
-    std::optional<error> fault;
+// All ranks agree on what they have failed with before and on `same` as well.
+topology share_topology(const communicator& comm, region_t own_region, std::optional<error> fault,
+                        std::int64_t same = 0, const char* what = "the arguments") {
     auto gathered = gather_placements(comm, own_region, fault);
-    agree(comm, fault);
-    const auto code = share_of_first(comm, [&] { return std::move(gathered); });
-    return on_all_or_none(comm, [&] { return topology::from_placements(code); });
+    const auto make = [&] {
+        if (gathered.empty()) throw peer_stopped();
+        return std::move(gathered);
+    };
+    return share_of_first(
+        comm, make,
+        [](const std::vector<placement>& code) { return topology::from_placements(code); }, fault,
+        same, what);
 }
 
 }  // namespace
@@ -175,28 +187,32 @@ locality parse_locality(std::string_view name) {
 }
 
 topology discover_topology(const communicator& comm, locality level) {
-    const int object = on_all_or_none(
-        comm, [level] { return level == locality::node ? 0 : find_own_object(level); },
-        static_cast<std::int64_t>(level), "the localities");
+    int object = 0;
+    std::optional<error> fault;
+    attempt(comm.rank(), fault, [&] {
+        if (level != locality::node) object = find_own_object(level);
+    });
     MPI_Comm node = split_by_node(comm);
     MPI_Comm members = split(node, object, comm.rank());
     insist([&] { return MPI_Comm_free(&node); });
     const region_t region = number_region(comm, members);
     insist([&] { return MPI_Comm_free(&members); });
-    return share_topology(comm, region);
+    return share_topology(comm, region, std::move(fault), static_cast<std::int64_t>(level),
+                          "the localities");
 }
 
 topology gather_topology(const communicator& comm, region_t key) {
-    on_all_or_none(comm, [&] {
+    std::optional<error> fault;
+    attempt(comm.rank(), fault, [&] {
         if (key < 0)
             throw error(errc::invalid_argument,
                         fmt::format("the key of rank {} is {}; the least is 0", comm.rank(), key),
                         comm.rank());
     });
-    MPI_Comm members = split(comm.get(), key, comm.rank());
+    MPI_Comm members = split(comm.get(), std::max(key, 0), comm.rank());
     const region_t region = number_region(comm, members);
     insist([&] { return MPI_Comm_free(&members); });
-    return share_topology(comm, region);
+    return share_topology(comm, region, std::move(fault));
 }
 
 }  // namespace crossdock

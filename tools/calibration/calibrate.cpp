@@ -39,7 +39,9 @@ class measurer {
         samples_.name = options_.name;
         samples_.description = options_.description;
         samples_.num_ranks = comm_.num_ranks();
-        samples_.num_cores = count_shared_cores(comm_);
+        std::optional<error> fault;
+        samples_.num_cores = count_shared_cores(comm_, fault);
+        agree(comm_, fault);
         for (const auto level : levels_) measure_level(level, *find_pair(layout_, level));
         measure_injection();
         measure_matching();

@@ -270,7 +270,9 @@ json warnings_of(const context& where, int num_hosts, int shared_cores) {
 
 json document_head(const context& where, const try_options& options, bool is_calibrated) {
     const int num_hosts = count_hosts(where);
-    const int shared_cores = count_shared_cores(where);
+    std::optional<error> fault;
+    const int shared_cores = count_shared_cores(where, fault);
+    agree(where, fault);
     const auto nodes = nodes_of(where);
     return {{"schema", "crossdock.try/1"},
             {"version", CROSSDOCK_VERSION},
