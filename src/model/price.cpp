@@ -1,7 +1,5 @@
 #include "crossdock/price.hpp"
 
-#include <fmt/format.h>
-
 namespace crossdock {
 
 namespace {
@@ -15,51 +13,6 @@ double way_seconds(const protocol_parameters& protocol, count_t message_bytes) {
 
 double from_end_to_end(const level_parameters& level, const protocol_parameters& protocol) {
     return level.send_overhead_seconds + protocol.latency_seconds + level.receive_overhead_seconds;
-}
-
-// Items that are copied into slots, stage by stage; a rank's own in the first, if there is any.
-std::vector<count_t> deliveries_by_stage(const plan& p) {
-    std::vector<count_t> ends;
-    count_t end = p.num_items();
-    for (const auto& stage : p.stages()) {
-        for (const auto& message : stage.receives) end += message.num_items;
-        ends.push_back(end);
-    }
-    std::vector<count_t> counts(p.stages().size(), 0);
-    if (counts.empty()) return counts;
-    std::size_t stage = 0;
-    for (const auto& d : p.deliveries()) {
-        while (d.position >= ends[stage]) ++stage;
-        ++counts[stage];
-    }
-    return counts;
-}
-
-std::vector<stage_pricer> load_of(const rank_layout& layout, const plan& p, const machine& m,
-                                  const travel_options& options) {
-    std::vector<stage_pricer> stages(p.stages().size(), stage_pricer(m));
-    const auto delivered = deliveries_by_stage(p);
-    for (std::size_t t = 0; t < stages.size(); ++t) {
-        for (const auto& message : p.stages()[t].sends) {
-            const auto level = layout.level_of(p.rank(), message.destination);
-            const auto num_items = static_cast<count_t>(message.positions.size());
-            if (options.hands_over(level)) {
-                stages[t].hand_over(num_items * options.item_bytes, num_items);
-            } else {
-                stages[t].send(level, num_items * options.item_bytes, num_items);
-            }
-        }
-        for (const auto& message : p.stages()[t].receives) {
-            const auto level = layout.level_of(p.rank(), message.source);
-            if (options.hands_over(level)) {
-                stages[t].take_over();
-            } else {
-                stages[t].receive(level, message.num_items * options.item_bytes);
-            }
-        }
-        stages[t].copy(delivered[t] * options.item_bytes, delivered[t]);
-    }
-    return stages;
 }
 
 }  // namespace
@@ -159,46 +112,6 @@ stage_price stage_pricer::price(count_t node_bytes) const {
     result.transfer = std::max(sent_seconds_, received_seconds_);
     result.injection = static_cast<double>(node_bytes) * machine_.injection_seconds_per_byte;
     return result;
-}
-
-std::vector<std::vector<stage_price>> price_by_rank(const rank_layout& layout,
-                                                    std::span<const plan> plans, const machine& m,
-                                                    const travel_options& options) {
-    if (plans.size() != static_cast<std::size_t>(layout.num_ranks())) {
-        throw error(errc::size_mismatch, fmt::format("there are {} plans, but {} ranks",
-                                                     plans.size(), layout.num_ranks()));
-    }
-    struct node_traffic {
-        count_t sent = 0;
-        count_t received = 0;
-    };
-    const std::size_t num_stages = plans.front().stages().size();
-    const auto num_nodes = static_cast<std::size_t>(layout.nodes().num_regions());
-    std::vector<std::vector<node_traffic>> nodes(num_stages, std::vector<node_traffic>(num_nodes));
-    std::vector<std::vector<stage_pricer>> loads;
-    const auto node_of = [&](std::size_t p) {
-        return static_cast<std::size_t>(layout.nodes().region_of(static_cast<rank_t>(p)));
-    };
-    for (std::size_t p = 0; p < plans.size(); ++p) {
-        loads.push_back(load_of(layout, plans[p], m, options));
-        for (std::size_t t = 0; t < num_stages; ++t) {
-            nodes[t][node_of(p)].sent += loads[p][t].network_bytes_sent();
-            nodes[t][node_of(p)].received += loads[p][t].network_bytes_received();
-        }
-    }
-    std::vector<std::vector<stage_price>> prices(plans.size());
-    for (std::size_t p = 0; p < plans.size(); ++p) {
-        for (std::size_t t = 0; t < num_stages; ++t) {
-            const auto& node = nodes[t][node_of(p)];
-            prices[p].push_back(loads[p][t].price(std::max(node.sent, node.received)));
-        }
-    }
-    return prices;
-}
-
-plan_price price(const rank_layout& layout, std::span<const plan> plans, const machine& m,
-                 const travel_options& options) {
-    return summarize(price_by_rank(layout, plans, m, options), m);
 }
 
 namespace {
