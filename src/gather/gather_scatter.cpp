@@ -8,7 +8,6 @@
 
 #include "../base/rank_fault_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
-#include "../exchange/checked_exchange_mpi.hpp"
 #include "../neighbor/automatic_route.hpp"
 #include "../neighbor/compile_mpi.hpp"
 #include "../neighbor/trial_runs.hpp"

@@ -4,8 +4,7 @@
 #include <array>
 #include <tuple>
 
-#include "../base/collective_mpi.hpp"
-#include "../exchange/checked_exchange_mpi.hpp"
+#include "../exchange/setup_rounds_mpi.hpp"
 
 namespace crossdock {
 
@@ -127,8 +126,8 @@ shared_ids find_shared_ids(const context& where, std::optional<id_groups>& group
     const auto& comm = where.comm();
     std::vector<std::pair<rank_t, std::size_t>> asked;
     std::vector<word_message> questions;
-    auto failed = fault;
-    attempt(comm.rank(), failed, [&] {
+    setup_rounds rounds(comm, where.topology(), fault);
+    rounds.attempt([&] {
         asked = groups_by_home(*groups, comm.num_ranks());
         for (const auto& [home, i] : asked) {
             const auto group = (*groups)[i];
@@ -136,17 +135,14 @@ shared_ids find_shared_ids(const context& where, std::optional<id_groups>& group
             questions.back().words.push_back(group.num_unflagged > 0 ? group.id : -group.id);
         }
     });
-    std::optional<error> full;
-    const auto received =
-        exchange_checked_words(comm, where.topology(), questions, failed, same, &full);
+    const auto received = rounds.open(questions, same);
     std::vector<word_message> to_send;
-    attempt(comm.rank(), full, [&] { to_send = answers_to(received); });
-    std::optional<error> late;
-    const auto answers = exchange_words(comm, where.topology(), to_send, full, {}, &late);
+    rounds.attempt([&] { to_send = answers_to(received); });
+    const auto answers = rounds.hear_anybody(to_send);
 
     shared_ids result;
     std::array<std::int64_t, 5> most{};
-    attempt(comm.rank(), late, [&] {
+    rounds.attempt([&] {
         result.ids = read_answers(asked, answers);
         if (unique) flag_others(comm.rank(), *groups, result.ids);
         most[3] = groups->has_flags() ? 1 : 0;
@@ -157,12 +153,13 @@ shared_ids find_shared_ids(const context& where, std::optional<id_groups>& group
                 if (holder.rank != id.owner) most[holder.is_flagged ? 1 : 2] = 1;
         }
     });
-    most[4] = late ? 1 : 0;
-    run_collective(comm, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T,
-                              MPI_MAX, comm.get(), reduction);
-    });
-    if (most[4] != 0) agree(comm, late);
+    most[4] = rounds.fault() ? 1 : 0;
+    rounds.run(
+        [&](MPI_Request* reduction) {
+            return MPI_Iallreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()),
+                                  MPI_INT64_T, MPI_MAX, comm.get(), reduction);
+        },
+        [&] { return most[4] != 0; });
     result.most_holders = most[0];
     result.has_flagged = most[3] != 0;
     result.has_flagged_holders = most[1] != 0;

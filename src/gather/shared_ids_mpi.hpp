@@ -44,7 +44,7 @@ struct shared_ids {
 ///
 /// A rank asks the rank that an id's hash names.
 /// @param groups  of this rank's ids; with `unique`, all copies but one become flagged
-/// @param fault   this rank's, if it has any; as is `same`, as in `exchange_checked_words`
+/// @param fault   this rank's, if it has any; as is `same`, as in `setup_rounds::open`
 /// @par Collective
 /// Yes; blocks. Two sparse exchanges and a reduction.
 /// @throws error  the fault of the lowest rank that has one; or error(errc::invalid_argument) where

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "../base/environment_mpi.hpp"
-#include "../exchange/checked_exchange_mpi.hpp"
+#include "../exchange/setup_rounds_mpi.hpp"
 #include "../executor/executor_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../select/choose_mpi.hpp"
@@ -41,14 +41,13 @@ class surroundings final : public communicator_resource {
         if (is_known_ && (has_machine_ || !with_machine)) return;
         const auto& comm = where.comm();
         const auto& regions = where.topology();
-        std::optional<error> fault;
-        attempt(comm.rank(), fault, [&] { check_sizes(comm, regions, p); });
+        setup_rounds rounds(comm, regions);
+        rounds.attempt([&] { check_sizes(comm, regions, p); });
         const auto list = [&](named_values& values) {
             values.add(also_equal).add("with a machine of its own", !with_machine);
             add_topology(values, "topology", regions);
         };
-        exchange_checked_words(comm, regions, {}, fault,
-                               equal_arguments(also_equal.object(), list));
+        rounds.open({}, equal_arguments(also_equal.object(), list));
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (is_known_) return;

@@ -3,10 +3,9 @@
 #include <map>
 #include <set>
 
-#include "../exchange/peer_exchange_mpi.hpp"
+#include "../exchange/setup_rounds_mpi.hpp"
 #include "../executor/shared_memory_schedule_builder.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
-#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
 
@@ -73,10 +72,10 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
     if (memory) {
         const auto& comm = memory->comm();
         const auto everybody = with_reserve([&] { return topology::one_region(comm.num_ranks()); });
-        peer_exchange rounds(comm, everybody);
-        attempt(rank, fault, [&] { make_builders(memory->domain()); });
+        setup_rounds rounds(comm, everybody, std::move(fault), rank);
+        rounds.attempt([&] { make_builders(memory->domain()); });
         std::vector<word_message> requests;
-        const auto run_stages = [&] {
+        rounds.hear_partners([&] {
             for (int stage = 0; stage < builders.front()->num_stages(); ++stage) {
                 std::set<rank_t> sources;
                 for (const auto& one : builders) {
@@ -89,15 +88,12 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
                        [&](auto& one, auto& part) { one.receive_references(stage, part); });
             }
             requests = joined(from_all(send_requests));
-        };
-        fault = rounds.run(rank, run_stages, std::move(fault));
-        std::optional<error> late;
-        const auto inbox = rounds.meet(
-            [&] { return exchange_words(comm, everybody, requests, fault, {}, &late); });
-        fault = std::move(late);
-        attempt(rank, fault, [&] {
+        });
+        const auto inbox = rounds.hear_anybody(requests);
+        rounds.attempt([&] {
             to_all(inbox, [](auto& one, auto& part) { one.receive_access_requests(part); });
         });
+        fault = std::move(rounds.fault());
     } else {
         attempt(rank, fault, [&] {
             make_builders(alone.emplace(rank));

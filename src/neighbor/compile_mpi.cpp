@@ -1,10 +1,11 @@
 #include "compile_mpi.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "../base/environment_mpi.hpp"
-#include "../exchange/checked_exchange_mpi.hpp"
-#include "../exchange/peer_exchange_mpi.hpp"
+#include "../exchange/setup_rounds_mpi.hpp"
 #include "../plan/plan_compiler.hpp"
 #include "../topology/agreement_text_mpi.hpp"
 #include "automatic_route.hpp"
@@ -37,84 +38,61 @@ std::vector<word_message> with_empty_headers(std::vector<word_message>&& headers
     return all;
 }
 
-// One rank's part in the rounds.
-class conversation {
-  public:
-    conversation(const communicator& comm, const topology& regions, compilation& result)
-        : comm_(comm), regions_(regions), result_(result) {}
+// The ranks that this one hears of in each round, and sends to; none where anybody may speak.
+std::vector<std::optional<stage_partners>> partners_by_round(const route& r, rank_t rank,
+                                                             int num_rounds) {
+    std::vector<std::optional<stage_partners>> partners;
+    for (int stage = r.num_stages() - num_rounds; stage < r.num_stages(); ++stage) {
+        const bool has_few = stage >= 0 && r.max_messages_per_rank() <= most_peer_messages;
+        partners.push_back(has_few ? r.certain_partners(rank, stage) : std::nullopt);
+    }
+    return partners;
+}
 
-    // What is to be sent first.
-    std::vector<word_message> begin(const pattern& p, const route& r,
-                                    const compile_options& options) {
-        compiler_.emplace(regions_, p, r, options);
-        const int num_agreement_rounds = compiler_->num_rounds() - r.num_stages();
-        for (int round = 0; round < compiler_->num_rounds(); ++round) {
-            const int stage = round - num_agreement_rounds;
-            const bool has_few = stage >= 0 && r.max_messages_per_rank() <= most_peer_messages;
-            partners_.push_back(has_few ? r.certain_partners(comm_.rank(), stage) : std::nullopt);
+// The rounds after the first: all arguments are known to be equal, and nobody had a fault.
+void run_later_rounds(setup_rounds& rounds, plan_compiler& part,
+                      const std::vector<std::optional<stage_partners>>& partners,
+                      const std::vector<word_message>& first_inbox) {
+    if (!partners.empty()) rounds.attempt([&] { part.receive(first_inbox); });
+    for (std::size_t round = 1; round < partners.size(); ++round) {
+        if (const auto& known = partners[round]) {
+            rounds.hear_partners([&] {
+                part.receive(rounds.next(with_empty_headers(part.send(), known->destinations),
+                                         known->sources.size()));
+            });
+            continue;
         }
-        return partners_.empty() ? std::vector<word_message>() : compiler_->send();
-    }
-
-    // The rounds after the first: all arguments are known to be equal, and nobody had a fault.
-    void go_on(const std::vector<word_message>& first_inbox) {
-        attempt(comm_.rank(), result_.fault, [&] {
-            if (!partners_.empty()) compiler_->receive(first_inbox);
-        });
-        for (std::size_t round = 1; round < partners_.size(); ++round) {
-            if (partners_[round]) {
-                hear_partners(*partners_[round]);
-            } else {
-                hear_anybody();
-            }
-        }
-    }
-
-    // The plan, unless a rank has stopped.
-    void finish() {
-        if (result_.rounds && result_.rounds->has_stopped()) return;
-        attempt(comm_.rank(), result_.fault,
-                [&] { result_.compiled = std::make_shared<plan>(compiler_->finish()); });
-    }
-
-  private:
-    void hear_partners(const stage_partners& partners) {
-        auto& rounds = result_.rounds;
-        if (!rounds)
-            rounds = with_reserve([&] { return std::make_unique<peer_exchange>(comm_, regions_); });
-        result_.fault = rounds->run(
-            comm_.rank(),
-            [&] {
-                compiler_->receive(
-                    rounds->next(with_empty_headers(compiler_->send(), partners.destinations),
-                                 partners.sources.size()));
-            },
-            std::move(result_.fault));
-    }
-
-    // Throws on all ranks where one has failed.
-    void hear_anybody() {
-        auto& fault = result_.fault;
-        auto& rounds = result_.rounds;
         std::vector<word_message> headers;
-        if (!rounds || !rounds->has_stopped())
-            attempt(comm_.rank(), fault, [&] { headers = compiler_->send(); });
-        std::optional<error> late;
-        const auto exchange = [&] {
-            return exchange_words(comm_, regions_, headers, fault, {}, &late);
-        };
-        const auto inbox = rounds ? rounds->meet(exchange) : exchange();
-        fault = std::move(late);
-        attempt(comm_.rank(), fault, [&] { compiler_->receive(inbox); });
+        rounds.attempt([&] { headers = part.send(); });
+        const auto inbox = rounds.hear_anybody(headers);
+        rounds.attempt([&] { part.receive(inbox); });
     }
+}
 
-    const communicator& comm_;
-    const topology& regions_;
-    compilation& result_;
-    std::optional<plan_compiler> compiler_;
-    std::vector<std::optional<stage_partners>>
-        partners_;  // of each round; none if anybody may speak
-};
+// The first round on a route that wants places: unless all ranks know the plan, rank 0 hears who has how many items for
+// whom. Ranks that know it say nothing at first.
+std::vector<word_message> open_with_traffic(setup_rounds& rounds, const pattern& p,
+                                            const equal_arguments& same, std::uint32_t& slots) {
+    constexpr std::uint32_t has_said = std::uint32_t{1} << plan_cache::capacity;
+    const bool knows = slots != 0;
+    std::vector<word_message> traffic;
+    const auto list_if = [&](bool says) {
+        traffic.clear();
+        if (says) rounds.attempt([&] { traffic = traffic_for_first(p); });
+    };
+    list_if(!knows);
+    auto bits = knows ? slots : has_said;
+    auto inbox = rounds.open(traffic, same, &bits);
+    slots = bits & ~has_said;
+    if (slots != 0 || bits == has_said) return inbox;
+    list_if(knows);
+    auto others = rounds.hear_anybody(traffic);
+    rounds.attempt([&] {
+        std::ranges::move(others, std::back_inserter(inbox));
+        std::ranges::sort(inbox, {}, &word_message::peer);
+    });
+    return inbox;
+}
 
 // The name of a route, where "auto" may stand for one; for an exchange with default options.
 std::string resolve_automatic(const context& where, const checked_pattern& p,
@@ -132,9 +110,12 @@ std::string resolve_automatic(const context& where, const checked_pattern& p,
 
 }  // namespace
 
-void compilation::agree_with(const communicator& comm) {
-    const auto meeting = [&] { agree(comm, fault); };
-    rounds ? rounds->meet(meeting) : meeting();
+compilation::compilation(const context& where)
+    : rounds(with_reserve(
+          [&] { return std::make_unique<setup_rounds>(where.comm(), where.topology()); })) {}
+
+void compilation::finish() {
+    rounds->finish();
     kept.keep({compiled});
 }
 
@@ -144,12 +125,13 @@ compilation begin_compilation(const context& where, const checked_pattern& p,
     const auto& comm = where.comm();
     const auto& regions = where.topology();
     const auto route_name = resolve_automatic(where, p, asked_route, options, also_equal);
-    compilation result;
+    compilation result(where);
+    auto& rounds = *result.rounds;
     plan_lookup kept{cache};
     std::unique_ptr<route> r;
-    conversation part(comm, regions, result);
+    std::optional<plan_compiler> part;
+    std::vector<std::optional<stage_partners>> partners;
     std::vector<word_message> headers;
-    std::optional<error> fault;
     std::uint32_t slots = 0;
     const auto list_own = [&](named_values& values) {
         values.add("route", route_name).add("deduplicate", options.deduplicate);
@@ -160,35 +142,40 @@ compilation begin_compilation(const context& where, const checked_pattern& p,
     const equal_arguments same(also_equal.object(), list);
     const auto is_kept = [&] {
         if (!kept.take(slots)) return false;
-        result =
-            compilation(kept.found.compiled);  // nobody needs the headers, nor a fault with them
+        rounds.fault().reset();  // nobody needs the headers, nor a fault with them
+        result.take(kept.found.compiled);
         return true;
     };
-    attempt(comm.rank(), fault, [&] {
+    rounds.attempt([&] {
         check_sizes(comm, regions, p);
         r = make_route(route_name, regions);
         slots = kept.ask(p.hash(), own.hash());
     });
-    if (!fault && r->wants_places()) {
-        exchange_checked_words(comm, regions, {}, fault, same, nullptr, &slots);
+    const bool has_places = !rounds.fault() && r->wants_places();
+    if (has_places) {
+        const auto traffic = open_with_traffic(rounds, p, same, slots);
         if (is_kept()) return result;
-        if (auto placed = place_ranks(comm, p, *r, options)) r = std::move(placed);
+        if (auto placed = place_ranks(comm, rounds, traffic, p, *r, options)) r = std::move(placed);
     }
-    attempt(comm.rank(), fault, [&] { headers = part.begin(p, *r, options); });
+    rounds.attempt([&] {
+        part.emplace(regions, p, *r, options);
+        partners = partners_by_round(*r, comm.rank(), part->num_rounds());
+        if (!partners.empty()) headers = part->send();
+    });
     const auto inbox =
-        exchange_checked_words(comm, regions, headers, fault, same, &result.fault, &slots);
+        has_places ? rounds.hear_anybody(headers) : rounds.open(headers, same, &slots);
     if (is_kept()) return result;
     result.num_stages = r->num_stages();
     result.kept = kept;
-    part.go_on(inbox);
-    part.finish();
+    run_later_rounds(rounds, *part, partners, inbox);
+    rounds.attempt([&] { result.compiled = std::make_shared<plan>(part->finish()); });
     return result;
 }
 
 plan compile(const context& where, const checked_pattern& p, std::string_view route_name,
              const compile_options& options, const equal_arguments& also_equal) {
     auto result = begin_compilation(where, p, route_name, also_equal, options, nullptr);
-    result.agree_with(where.comm());
+    result.finish();
     return std::move(*std::const_pointer_cast<plan>(result.compiled));  // nobody else has it
 }
 
@@ -197,7 +184,7 @@ std::shared_ptr<const plan> find_or_compile(const context& where, const checked_
                                             const compile_options& options) {
     auto result = begin_compilation(where, p, route_name, equal_arguments("a plan"), options,
                                     &plan_cache::of(where.comm()));
-    if (result.kept.cache != nullptr) result.agree_with(where.comm());
+    if (result.kept.cache != nullptr) result.finish();
     return result.compiled;
 }
 

@@ -8,7 +8,7 @@
 
 #include "../base/environment_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
-#include "../exchange/peer_exchange_mpi.hpp"
+#include "../exchange/setup_rounds_mpi.hpp"
 #include "array_overlap.hpp"
 #include "automatic_route.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -31,9 +31,9 @@ neighbor_options with_defaults(neighbor_options options) {
 
 // As many as ranks that share memory can set up together; no route has more.
 void check_stages(const plan& p) {
-    if (p.stages().size() <= std::size_t{peer_exchange::max_rounds}) return;
+    if (p.stages().size() <= std::size_t{setup_rounds::max_rounds}) return;
     throw error(errc::invalid_plan, fmt::format("a plan of {} stages, at most {} can be exchanged",
-                                                p.stages().size(), peer_exchange::max_rounds));
+                                                p.stages().size(), setup_rounds::max_rounds));
 }
 
 void check_rank(const communicator& comm, const plan& p) {
@@ -109,7 +109,7 @@ struct prepared_plans {
 // A plan that this rank has, or has not because some rank has failed.
 std::unique_ptr<plan_runner> open_runner(const context& where, compilation& found,
                                          const neighbor_options& options) {
-    attempt(where.rank(), found.fault, [&] {
+    attempt(where.rank(), found.rounds->fault(), [&] {
         if (found.compiled) check_rank(where.comm(), *found.compiled);
         check_sizes(where);
     });
@@ -124,10 +124,11 @@ void prepare_all(plan_runner& runner, compilation& found, const neighbor_options
     // A rank that has no plan because others have failed says so to its node, but brings no fault.
     const auto has_no_plan =
         with_reserve([] { return error(errc::success, "another rank has failed"); });
-    if (!found.fault && !found.compiled) found.fault = has_no_plan;
-    found.fault = runner.prepare(options.prepare, options.item_bytes, std::move(found.fault));
-    if (found.fault && found.fault->code() == errc::success) found.fault.reset();
-    found.agree_with(runner.comm());
+    auto& fault = found.rounds->fault();
+    if (!fault && !found.compiled) fault = has_no_plan;
+    fault = runner.prepare(options.prepare, options.item_bytes, std::move(fault));
+    if (fault && fault->code() == errc::success) fault.reset();
+    found.finish();
 }
 
 prepared_plans keep_one(const context& where, compilation found, const neighbor_options& options) {
@@ -139,7 +140,7 @@ prepared_plans keep_one(const context& where, compilation found, const neighbor_
 prepared_plans keep_given(const context& where, std::shared_ptr<const plan> given,
                           const neighbor_options& options) {
     check_stages(*given);
-    return keep_one(where, compilation(std::move(given)), options);
+    return keep_one(where, compilation(where, std::move(given)), options);
 }
 
 prepared_plans compile_plans(const context& where, const pattern& p,
@@ -157,7 +158,7 @@ prepared_plans compile_plans(const context& where, const pattern& p,
     const auto compile_along = [&](const std::string& name, plan_cache* found_in) {
         return begin_compilation(where, checked, name, all_same, {options.deduplicate}, found_in);
     };
-    auto best = chosen.found.compiled ? compilation(chosen.found.compiled)
+    auto best = chosen.found.compiled ? compilation(where, chosen.found.compiled)
                                       : compile_along(resolved.name, &cache);
     if (!resolved.choice) return keep_one(where, std::move(best), options);
     // What this rank keeps beside its plan; without memory for it, it takes part with a fault.
@@ -177,22 +178,21 @@ prepared_plans compile_plans(const context& where, const pattern& p,
     }
     std::vector<std::unique_ptr<plan_runner>> runners;
     with_reserve([&] { runners.reserve(trials->candidates().size()); });
-    compilation first;
+    std::optional<compilation> first;
     for (const auto& candidate : trials->candidates()) {
         auto found = runners.empty() ? std::move(best) : compile_along(candidate.route, nullptr);
         runners.push_back(open_runner(where, found, options));
         // Before the next one is compiled: messages of this one may still be under way till then.
-        found.agree_with(where.comm());
-        found.rounds.reset();
+        found.finish();
         if (runners.size() > 1) continue;
         chosen.keep({found.compiled, choice});
-        first = std::move(found);
+        first.emplace(where, found.compiled);
     }
     auto tried = with_reserve([&] {
         return std::make_unique<plan_trials>(where.comm(), *trials, std::move(runners),
                                              options.measure);
     });
-    prepare_all(tried->current(), first, options);
+    prepare_all(tried->current(), *first, options);
     return {std::move(tried), choice};
 }
 

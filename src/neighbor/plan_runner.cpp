@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "../base/rank_fault_mpi.hpp"
-#include "../exchange/peer_exchange_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "../exchange/peer_exchange_mpi.hpp"
+#include "../exchange/setup_rounds_mpi.hpp"
 #include "../select/plan_cache_mpi.hpp"
 #include "compile_mpi.hpp"
 
@@ -13,25 +13,29 @@ namespace crossdock {
 
 /// @brief A plan on which the ranks have not agreed yet.
 struct compilation {
-    compilation() = default;
+    explicit compilation(const context& where);
     /// @brief A plan that there is.
-    explicit compilation(std::shared_ptr<const plan> given)
-        : compiled(std::move(given)), num_stages(static_cast<int>(compiled->stages().size())) {}
+    compilation(const context& where, std::shared_ptr<const plan> given) : compilation(where) {
+        take(std::move(given));
+    }
+    void take(std::shared_ptr<const plan> given) noexcept {
+        compiled = std::move(given);
+        num_stages = static_cast<int>(compiled->stages().size());
+    }
 
-    std::shared_ptr<const plan> compiled;   ///< null where this rank has failed, or another
-    std::optional<error> fault;             ///< of this rank
-    std::unique_ptr<peer_exchange> rounds;  ///< lives until all have agreed
+    std::shared_ptr<const plan> compiled;  ///< null where this rank has failed, or another
+    std::unique_ptr<setup_rounds> rounds;  ///< with this rank's fault; live until all have agreed
     int num_stages = 0;
     plan_lookup kept;  ///< where the plan was found, or will be kept
 
     /// @brief Throws where any rank has failed; if none has, keeps the plan.
     /// @par Collective
     /// As `agree`.
-    void agree_with(const communicator& comm);
+    void finish();
 };
 
 /// @brief As `compile`, but nobody knows yet whether all ranks have a plan: who goes on says so in
-/// the end, by `agree_with`.
+/// the end, by `finish`.
 /// @param cache  where the plan may be found, or null
 compilation begin_compilation(const context& where, const checked_pattern& p,
                               std::string_view route_name, const equal_arguments& also_equal,

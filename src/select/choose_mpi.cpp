@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "../base/collective_mpi.hpp"
-#include "../exchange/checked_exchange_mpi.hpp"
+#include "../exchange/setup_rounds_mpi.hpp"
 #include "../topology/agreement_text_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
@@ -38,11 +37,10 @@ class choice_state final : public communicator_resource {
         MPI_Type_free(&word_);
     }
 
-    void reduce(const communicator& comm, std::span<reduced_word> words) const {
-        run_collective(comm, [&](MPI_Request* reduction) {
-            return MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), word_,
-                                  operation_, comm.get(), reduction);
-        });
+    int begin_reduction(const communicator& comm, std::span<reduced_word> words,
+                        MPI_Request* reduction) const {
+        return MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), word_,
+                              operation_, comm.get(), reduction);
     }
 
     // The machine's text, which takes longer to write than a machine to compare.
@@ -84,7 +82,7 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
     std::optional<route_estimator> part;
     std::optional<route_vote> vote;
     std::vector<word_message> to_send;
-    std::optional<error> fault;
+    setup_rounds rounds(comm, layout.regions());
     const auto list_own = [&](named_values& values) {
         values.add("item_bytes", options.travel.item_bytes)
             .add("shares_memory", options.travel.shares_memory)
@@ -97,7 +95,7 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
     equal_arguments own, same;
     const auto list = [&](named_values& values) { values.add(also_equal).add(own); };
     std::uint32_t slots = 0;
-    attempt(comm.rank(), fault, [&] {
+    rounds.attempt([&] {
         state = &comm.resource<choice_state>();
         own = equal_arguments("a choice of routes", list_own);
         same = equal_arguments(also_equal.object(), list);
@@ -110,18 +108,16 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
         if (kept != nullptr) slots = kept->ask(p.hash(), own.hash());
     });
     // Throws where any rank has a fault; only then is `part` empty.
-    std::optional<error> late;
-    const auto inbox =
-        exchange_checked_words(comm, layout.regions(), to_send, fault, same, &late, &slots);
+    const auto inbox = rounds.open(to_send, same, &slots);
     if (kept != nullptr && kept->take(slots))
         return with_reserve([&] { return *kept->found.choice; });
-    attempt(comm.rank(), late, [&] {
+    rounds.attempt([&] {
         part->receive(inbox);
         *vote = route_vote(names, part->prices(), m);
     });
-    if (late) vote->spoil();
-    state->reduce(comm, vote->words());
-    if (vote->is_spoiled()) agree(comm, late);
+    if (rounds.fault()) vote->spoil();
+    rounds.run([&](MPI_Request* one) { return state->begin_reduction(comm, vote->words(), one); },
+               [&] { return vote->is_spoiled(); });
     return with_reserve([&] { return vote->decide(m); });
 }
 

@@ -25,7 +25,7 @@ struct kept_plan {
 ///
 /// All ranks keep and use plans in the same order, so that a plan has the same slot on all. A rank
 /// knows the slots whose key, a hash of its pattern and of all else that a plan depends on, is its
-/// own; a slot that all ranks know (`exchange_checked_words`) holds the plan of them all.
+/// own; a slot that all ranks know (`setup_rounds::open`) holds the plan of them all.
 class plan_cache final : public communicator_resource {
   public:
     static constexpr std::size_t capacity = 16;
