@@ -149,6 +149,7 @@ void setup_rounds::discard_rounds() noexcept {
 }
 
 void check_sizes(const communicator& comm, const topology& regions, const checked_pattern& given) {
+    given.require_made();
     const pattern& p = given;
     if (regions.num_ranks() != comm.num_ranks()) {
         throw error(errc::size_mismatch,

@@ -25,10 +25,14 @@ struct place_lists {
 /// array of its length where several arrays are combined or copies are flagged. Values of other
 /// holders have an array of their own.
 struct gather_lists {
+    /// @brief Those of a rank that has failed to make them.
+    explicit gather_lists(const error& why) : fault(why) {}
+
     /// @param with_holders  whether `between_holders` is asked for; then all holders are listed
     gather_lists(rank_t rank, rank_t num_ranks, count_t num_ids, const id_groups& groups,
                  const shared_ids& shared, bool with_holders);
 
+    std::optional<error> fault;  ///< told to all ranks in the first round on one of the patterns
     count_t num_ids = 0;
     count_t num_other_values = 0;
     place_lists normal;

@@ -94,6 +94,19 @@ bool allows_holders(const shared_ids& shared) {
     return !shared.has_flagged && shared.most_holders <= shared_ids::most_listed;
 }
 
+// The next round of all ranks hears of a fault.
+std::shared_ptr<const gather_lists> make_lists(const context& where, count_t num_ids,
+                                               const found_ids& found, bool with_holders) {
+    std::shared_ptr<const gather_lists> made;
+    std::optional<error> fault;
+    attempt(where.rank(), fault, [&] {
+        made = std::make_shared<const gather_lists>(where.rank(), where.num_ranks(), num_ids,
+                                                    found.groups, found.shared, with_holders);
+    });
+    return fault ? with_reserve([&] { return std::make_shared<const gather_lists>(*fault); })
+                 : made;
+}
+
 // What may be tried, as a choice of routes: "owners three_step".
 struct method_choice {
     route_choice candidates;
@@ -133,7 +146,7 @@ class method_chooser {
   private:
     // Holders combine what they get when all of it is there.
     resolved_route resolve(const pattern& p, count_t passes_over_slots = 1) const {
-        return resolve_route(where_, p, exchange_options_of(options_),
+        return resolve_route(where_, {p, lists_.fault}, exchange_options_of(options_),
                              equal_arguments("a gather-scatter"), passes_over_slots);
     }
 
@@ -199,7 +212,7 @@ class plan_compiler_of_methods {
 
   private:
     std::shared_ptr<const plan> along(const std::string& route, const pattern& p) const {
-        return find_or_compile(where_, p, route, {options_.deduplicate});
+        return find_or_compile(where_, {p, lists_.fault}, route, {options_.deduplicate});
     }
 
     const context& where_;
@@ -231,11 +244,7 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
                 : fmt::format("the method \"holders\" is for ids with up to {} holders, but one "
                               "has {}; name \"owners\" or \"auto\"",
                               shared_ids::most_listed, found.shared.most_holders));
-    const auto lists = on_all_or_none(where.comm(), [&] {
-        return std::make_shared<const gather_lists>(where.rank(), where.num_ranks(),
-                                                    static_cast<count_t>(ids.size()), found.groups,
-                                                    found.shared, may_ask_holders);
-    });
+    const auto lists = make_lists(where, static_cast<count_t>(ids.size()), found, may_ask_holders);
     const auto choice = method_chooser(where, *lists, found.shared, options).choose();
     const plan_compiler_of_methods compiler(where, *lists, found.shared, options);
     const auto make = [&](const std::string& name) {

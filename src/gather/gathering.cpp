@@ -56,9 +56,10 @@ gathering::exchanges gathering::make_exchanges(std::size_t item_bytes) const {
 void gathering::prepare(std::size_t item_bytes) {
     const bool is_new = !exchanges_;
     if (is_new) exchanges_ = make_exchanges(item_bytes);
-    // So that neither a second half nor what is timed has to.
+    // So that neither a second half nor what is timed has to. What is used forward alone is ready when it is new.
     for (auto* const one : {&exchanges_->to_holders, &exchanges_->separate_to_unflagged})
-        if (*one && (is_new || !(*one)->is_prepared(item_bytes))) (*one)->prepare(item_bytes);
+        if (*one && (is_new ? plans_.by_owners : !(*one)->is_prepared(item_bytes)))
+            (*one)->prepare(item_bytes);
     if (!plans_.by_owners)
         resize_with_reserve(other_values_,
                             static_cast<std::size_t>(lists_->num_other_values) * item_bytes);

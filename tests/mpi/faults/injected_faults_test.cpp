@@ -503,12 +503,13 @@ std::vector<operation> operations() {
         });
     };
     for (const char* const executor : {"persistent", "shared_memory"}) {
-        for (const char* const route : {"direct", "three_step", "auto"}) {
-            add(std::string("neighbor_") + route + "_" + executor, [=](const context& where) {
-                neighbor_exchange(
-                    where, mine(where),
-                    {.route = route, .executor = executor, .prepare = preparation::both});
-            });
+        for (const char* const route : {"direct", "three_step", "auto", "grid:2:mapped"}) {
+            add(named(std::string("neighbor_") + route + "_" + executor),
+                [=](const context& where) {
+                    neighbor_exchange(
+                        where, mine(where),
+                        {.route = route, .executor = executor, .prepare = preparation::both});
+                });
         }
         add(std::string("duplicate_") + executor, [=](const context& where) {
             neighbor_exchange halo(where, mine(where),
@@ -562,6 +563,12 @@ std::vector<operation> operations() {
             return std::vector<count_t>{1 + where.rank(), 2 + where.rank(), 100};
         });
         gather_scatter(where, ids, {.route = "three_step"});
+    });
+    add("gather_scatter_auto", [](const context& where) {
+        const auto ids = given([&] {
+            return std::vector<count_t>{1 + where.rank(), 2 + where.rank(), 100};
+        });
+        gather_scatter(where, ids, {});
     });
     const std::array transports{std::pair("routed", array_transport::routed),
                                 std::pair("plain", array_transport::plain),
