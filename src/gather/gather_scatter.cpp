@@ -167,8 +167,9 @@ class method_chooser {
     void add_owners(route_choice& all, const route_choice& down) const {
         auto prices = with_reserve([&] { return down.candidates; });
         if (shared_.has_givers) {
-            const auto up =
-                shared_.has_flagged_holders ? *resolve(lists_.to_unflagged).choice : down;
+            std::optional<route_choice> apart;
+            if (shared_.has_flagged_holders) apart = resolve(lists_.to_unflagged).choice;
+            const auto& up = apart ? *apart : down;
             for (auto& price : prices)
                 price.seconds += std::find_if(up.candidates.begin(), up.candidates.end(),
                                               [&](const candidate_price& other) {
