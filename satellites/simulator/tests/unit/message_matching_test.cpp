@@ -28,30 +28,6 @@ constexpr auto known = matching_kind::known;
 
 schedule three_receives() { return receives_of({posted, posted, posted}); }
 
-TEST(MessageMatching, AMessagePassesTheReceivesThatWaitBeforeItsOwn) {
-    message_matching m(three_receives());
-    for (std::uint32_t k = 0; k < 3; ++k) EXPECT_EQ(m.post(0, k), outcome::waits);
-
-    EXPECT_TRUE(m.arrive(0, 2));
-    EXPECT_TRUE(m.arrive(0, 1));
-    EXPECT_TRUE(m.arrive(0, 0));
-
-    EXPECT_EQ(m.num_passed(2), 2U);
-    EXPECT_EQ(m.num_passed(1), 1U);
-    EXPECT_EQ(m.num_passed(0), 0U);
-}
-
-TEST(MessageMatching, ALateReceivePassesTheMessagesThatCameBeforeItsOwn) {
-    message_matching m(three_receives());
-    for (std::uint32_t k = 0; k < 3; ++k) EXPECT_FALSE(m.arrive(0, k));
-
-    EXPECT_EQ(m.post(0, 1), outcome::has_come);
-    EXPECT_EQ(m.post(0, 2), outcome::has_come);
-
-    EXPECT_EQ(m.num_passed(1), 1U);
-    EXPECT_EQ(m.num_passed(2), 1U);
-}
-
 TEST(MessageMatching, ARequestForAPostedReceiveTellsWhenTheMessageWasSent) {
     message_matching m(three_receives());
     m.send(0, 70);
