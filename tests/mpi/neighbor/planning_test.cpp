@@ -10,7 +10,6 @@
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
-#include "support/topologies.hpp"
 
 namespace crossdock::planning_test {
 namespace {
@@ -99,17 +98,6 @@ TEST_F(Planning, APlaceIsGivenWhereThatSavesItems) {
 
     EXPECT_EQ(sent("grid:2x4"), rank() == 0 || rank() == 4 ? 9 : 0);
     EXPECT_EQ(sent("grid:2x4:mapped"), rank() == 0 ? 9 : 0);
-}
-
-TEST_F(Planning, TopologiesMayChangeFromPlanToPlan) {
-    const auto patterns = test::random_pattern(num_ranks());
-    for (const auto& each : test::conformance_topologies(num_ranks())) {
-        regions = each;
-        for (const auto& route : test::conformance_routes()) {
-            EXPECT_EQ(compile(context(comm, regions), mine(patterns), route),
-                      compiled_offline(patterns, route));
-        }
-    }
 }
 
 // Exchanges of these ranks find the plans of those before.

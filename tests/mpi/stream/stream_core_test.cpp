@@ -286,17 +286,6 @@ TEST_F(StreamCore, OptionsMustBeEqualOnAllRanks) {
                    own);
 }
 
-TEST_F(StreamCore, PressureMayDifferBetweenRanks) {
-    stream_options options;
-    options.pressure = rank == 0 ? back_pressure::block : back_pressure::progress;
-    adding_sink sink(1, num_ranks);
-
-    stream_core stream(where, std::span(&item_channel, 1), sink, options);
-
-    EXPECT_TRUE(stream.is_open());
-    stream.close();
-}
-
 TEST_F(StreamCore, WhatOneRankGetsWrongAllHear) {
     for (const rank_t faulty : {0, num_ranks - 1}) {
         stream_options options;
@@ -338,19 +327,6 @@ TEST_F(StreamCore, SharedMemoryThatIsNotThereIsRefusedOnAllRanks) {
 }
 
 // States.
-
-TEST_F(StreamCore, IsClosedOnce) {
-    adding_sink sink(1, num_ranks);
-    stream_core stream(where, std::span(&item_channel, 1), sink, {});
-    EXPECT_TRUE(stream.is_open());
-
-    stream.close();
-    EXPECT_FALSE(stream.is_open());
-    stream.close();
-
-    EXPECT_FALSE(stream.is_open());
-    EXPECT_EQ(stream.statistics().items, 0);
-}
 
 TEST_F(StreamCore, ManyMayBeOpenAtOnce) {
     std::vector<std::unique_ptr<adding_sink>> sinks;

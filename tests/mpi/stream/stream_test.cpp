@@ -214,32 +214,6 @@ TEST_P(StreamWays, CombineItemsOfOneKey) {
     entries.close();
 }
 
-TEST_P(StreamWays, KnowWhoPushed) {
-    stream_options with_source = options();
-    with_source.with_source = true;
-    numbers num_items(static_cast<std::size_t>(options().workers));
-    stream<std::int64_t> items(
-        where,
-        [&](auto& port, const auto& batch) {
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                ASSERT_EQ(number_of(batch.source(i)), batch[i]);
-                ++num_items[static_cast<std::size_t>(port.id().worker)];
-            }
-        },
-        with_source);
-
-    test::on_workers(options().workers, [&](int w) {
-        auto& port = items.port(w);
-        for (std::int64_t i = 0; i < 20 * num_all_workers(); ++i) {
-            port.push(worker_of(i % num_all_workers()), number_of(port.id()));
-        }
-        drain(port);
-    });
-
-    EXPECT_EQ(num_items, numbers(num_items.size(), 20 * num_all_workers()));
-    items.close();
-}
-
 TEST_P(StreamWays, TakeCombinedItemsToBeOfWhomTheOthersHaveJoined) {
     struct entry {
         std::int64_t key;

@@ -27,12 +27,6 @@ std::vector<chunk_ref> free_chunks(const chunk_memory& memory, std::uint32_t own
     return result;
 }
 
-std::vector<chunk_ref> arrivals(const chunk_memory& memory, int worker, bool is_urgent = false) {
-    std::vector<chunk_ref> result;
-    memory.take(worker, is_urgent, result);
-    return result;
-}
-
 const std::vector<stream_channel> words{{8, 10}};
 const std::vector<stream_channel> words_and_records{{8, 10}, {0, 200}, {3, 7}};
 
@@ -203,19 +197,6 @@ TEST(ChunkMemory, AllChunksAreFreeAtFirst) {
     EXPECT_FALSE(refs.contains(no_chunk));
 }
 
-TEST(ChunkMemory, AllProcessesMeanTheSameChunk) {
-    const chunk_layout shape(words, 2, 2, 0);
-    const shared_node node(shape, {1, 2, 0, 0}, 3);
-
-    for (const chunk_memory& process : node.processes) {
-        for (const chunk_ref ref : free_chunks(process, 0)) {
-            for (const chunk_memory& other : node.processes) {
-                EXPECT_EQ(other.at(ref).items(), process.at(ref).items());
-            }
-        }
-    }
-}
-
 TEST(ChunkMemory, ABlockHoldsItsChunksAndNoMore) {
     const chunk_layout shape(words, 2, 2, 0);
     const auto bytes = [&](std::uint32_t chunks, std::uint32_t shared) {
@@ -238,94 +219,6 @@ TEST(ChunkMemory, MoreChunksThanAReferenceNamesAreRefused) {
     EXPECT_EQ(heard.code(), errc::invalid_argument);
     EXPECT_STREQ(heard.what(), "1048576 buffers of one process are more than 1048575");
     EXPECT_GT(bytes((1 << 19) - 1), std::size_t{1} << 20);
-}
-
-TEST(ChunkMemory, WhatIsPutIsTakenInOrder) {
-    const chunk_layout shape(words, 2, 2, 0);
-    const shared_node node(shape, {2, 4, 0, 0}, 2);
-    const auto refs = free_chunks(node.processes[0], 0);
-
-    for (const chunk_ref ref : refs) node.processes[0].put(1, 1, false, ref);
-
-    EXPECT_TRUE(node.processes[1].has_arrivals(1));
-    EXPECT_FALSE(node.processes[1].has_arrivals(0));
-    EXPECT_TRUE(arrivals(node.processes[1], 0).empty());
-    EXPECT_TRUE(arrivals(node.processes[1], 1, true).empty());
-    EXPECT_EQ(arrivals(node.processes[1], 1), refs);
-    EXPECT_FALSE(node.processes[1].has_arrivals(1));
-}
-
-TEST(ChunkMemory, UrgentChunksHaveAnInboxOfTheirOwn) {
-    const chunk_layout shape(words, 1, 0, 0);
-    const shared_node node(shape, {1, 2, 0, 0}, 1);
-    const chunk_memory& memory = node.processes[0];
-    const auto refs = free_chunks(memory, 0);
-    memory.put(0, 0, false, refs[0]);
-
-    memory.put(0, 0, true, refs[1]);
-
-    EXPECT_TRUE(memory.has_arrivals(0));
-    EXPECT_EQ(arrivals(memory, 0, true), (std::vector<chunk_ref>{refs[1]}));
-    EXPECT_EQ(arrivals(memory, 0, false), (std::vector<chunk_ref>{refs[0]}));
-}
-
-TEST(ChunkMemory, TakingAppends) {
-    const chunk_layout shape(words, 1, 0, 0);
-    const shared_node node(shape, {1, 3, 0, 0}, 1);
-    const chunk_memory& memory = node.processes[0];
-    const auto refs = free_chunks(memory, 0);
-    std::vector<chunk_ref> taken{77};
-    memory.put(0, 0, false, refs[2]);
-    memory.put(0, 0, false, refs[0]);
-
-    memory.take(0, false, taken);
-
-    EXPECT_EQ(taken, (std::vector<chunk_ref>{77, refs[2], refs[0]}));
-}
-
-// One chunk with shares for several workers is in all their inboxes at once.
-TEST(ChunkMemory, AChunkMayBeInTheInboxesOfAllWorkersOfItsEndpoint) {
-    for (const int num_processes : {1, 2}) {
-        const chunk_layout shape(words, 3 * num_processes, 2, 0);
-        const shared_node node(shape, {3, 2, 0, 0}, num_processes);
-        const auto refs = free_chunks(node.processes[0], 0);
-
-        for (const chunk_ref ref : refs) {
-            for (int p = 0; p < num_processes; ++p) {
-                for (int w = 0; w < 3; ++w) node.processes[0].put(p, w, false, ref);
-            }
-        }
-
-        for (int p = 0; p < num_processes; ++p) {
-            for (int w = 0; w < 3; ++w) EXPECT_EQ(arrivals(node.processes[index(p)], w), refs);
-        }
-    }
-}
-
-TEST(ChunkMemory, AFreeChunkReturnsToItsOwner) {
-    const chunk_layout shape(words, 1, 0, 0);
-    const shared_node node(shape, {2, 1, 1, 0}, 2);
-    const chunk_ref of_worker = free_chunks(node.processes[0], 1).at(0);
-    const chunk_ref of_transport = free_chunks(node.processes[0], 2).at(0);
-
-    node.processes[1].give_back(of_worker);
-    node.processes[1].give_back(of_transport);
-
-    EXPECT_EQ(free_chunks(node.processes[0], 1), (std::vector<chunk_ref>{of_worker}));
-    EXPECT_EQ(free_chunks(node.processes[0], 2), (std::vector<chunk_ref>{of_transport}));
-    EXPECT_EQ(free_chunks(node.processes[1], 1).size(), 1U);
-}
-
-TEST(ChunkMemory, FillsOfSharedBuffersAreZeroAndApart) {
-    const chunk_layout shape(words, 2, 2, 0);
-    const shared_node node(shape, {1, 1, 0, 9}, 2);
-
-    for (std::uint32_t b = 0; b < 9; ++b) node.processes[1].shared_buffer(0, b) += b;
-
-    for (std::uint32_t b = 0; b < 9; ++b) {
-        EXPECT_EQ(node.processes[0].shared_buffer(0, b).load(), b);
-        EXPECT_EQ(node.processes[0].shared_buffer(1, b).load(), 0U);
-    }
 }
 
 TEST(ChunkMemory, TheMostSharedBuffersAtATimeAreKnownToAll) {

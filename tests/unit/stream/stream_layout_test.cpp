@@ -115,71 +115,6 @@ TEST(StreamLayout, EveryItemComesHomeOnTheRoute) {
     });
 }
 
-TEST(StreamLayout, TagsTellTheWorkersOfAnEndpointApart) {
-    for_all_layouts(
-        [](const topology& nodes, const char*, const std::vector<stream_layout>& layouts) {
-            const stream_layout& any = layouts[0];
-            for (int endpoint = 0; endpoint < any.num_endpoints(); ++endpoint) {
-                std::set<std::uint32_t> tags;
-                for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
-                    if (any.endpoint_of(rank) != endpoint) continue;
-                    const std::uint32_t tag = any.targets()[index(rank)].tag;
-                    for (int w = 0; w < any.num_workers(); ++w) {
-                        tags.insert(tag + static_cast<std::uint32_t>(w));
-                        if (!any.has_one_hop()) {
-                            EXPECT_EQ(tag, rank * any.num_workers());
-                        }
-                    }
-                }
-                EXPECT_EQ(tags.size(), index(any.group_size(endpoint)));
-                EXPECT_LE(any.group_size(endpoint), any.max_group_size());
-                if (any.has_one_hop()) {
-                    EXPECT_EQ(*tags.begin(), 0U);
-                    EXPECT_EQ(*tags.rbegin() + 1, static_cast<unsigned>(any.group_size(endpoint)));
-                }
-            }
-        });
-}
-
-TEST(StreamLayout, AllRanksHaveTheSameTags) {
-    for_all_layouts(
-        [](const topology& nodes, const char*, const std::vector<stream_layout>& layouts) {
-            for (const stream_layout& one : layouts) {
-                for (rank_t to = 0; to < nodes.num_ranks(); ++to) {
-                    EXPECT_EQ(one.targets()[index(to)].tag, layouts[0].targets()[index(to)].tag);
-                }
-                EXPECT_EQ(one.tag_bytes(), layouts[0].tag_bytes());
-            }
-        });
-}
-
-// Buffers that the processes of a node fill together must have one number.
-TEST(StreamLayout, AllProcessesOfANodeHaveTheSameBuffers) {
-    for_all_layouts(
-        [](const topology& nodes, const char*, const std::vector<stream_layout>& layouts) {
-            if (!layouts[0].is_node()) return;
-            for (const stream_layout& one : layouts) {
-                const stream_layout& first = layouts[index(nodes.rank_at(one.here(), 0))];
-                ASSERT_EQ(one.buffers().size(), first.buffers().size());
-                for (std::size_t b = 0; b < one.buffers().size(); ++b) {
-                    EXPECT_EQ(one.buffers()[b].endpoint, first.buffers()[b].endpoint);
-                    EXPECT_EQ(one.buffers()[b].stage, first.buffers()[b].stage);
-                }
-            }
-        });
-}
-
-TEST(StreamLayout, NoBufferIsThereTwice) {
-    for_all_layouts([](const topology&, const char*, const std::vector<stream_layout>& layouts) {
-        for (const stream_layout& one : layouts) {
-            std::set<std::array<int, 3>> ends;
-            for (const auto& end : one.buffers())
-                ends.insert({end.endpoint, end.stage, end.worker});
-            EXPECT_EQ(ends.size(), one.buffers().size());
-        }
-    });
-}
-
 TEST(StreamLayout, WithoutHopsAnEndpointHasABufferForEveryEndpoint) {
     const topology nodes = topology::from_string("2,3");
     const auto num_buffers = [&](stream_scheme scheme) {
@@ -253,19 +188,6 @@ TEST(StreamLayout, OneOf4096RanksHasFewBuffers) {
     EXPECT_EQ(num_buffers("two_step", stream_scheme::wps), 63U + 63 + 63 + 1);
     EXPECT_EQ(num_buffers("hypercube", stream_scheme::node), 6U + 1);
     EXPECT_EQ(num_buffers("direct", stream_scheme::pp), 4096U);
-}
-
-TEST(StreamLayout, FromOneOf4096RanksHypercubeReachesAllAndStarts12Ways) {
-    const stream_layout one(topology::one_region(4096), "hypercube", stream_scheme::wps, 1, 4095);
-    std::vector<count_t> targets_of(one.buffers().size());
-
-    for (const auto& target : one.targets()) ++targets_of[target.buffer];
-
-    // One target is itself; half of all others differ in the first stage's half, and so on.
-    std::multiset<count_t> sizes(targets_of.begin(), targets_of.end());
-    std::multiset<count_t> halves{1};
-    for (count_t half = 1; half < 4096; half *= 2) halves.insert(half);
-    EXPECT_EQ(sizes, halves);
 }
 
 TEST(StreamLayout, UnknownRoutesAreRefused) {
