@@ -66,16 +66,12 @@ program gather_scatter_test
     call parts_of_arrays()
     call several_fields()
     call other_types()
-    call own_operation()
-    call operations()
     call two_at_once()
     call flagged()
-    call no_ids()
     call every_route()
     call options()
     call measured()
     call faults()
-    call faults_of_one_rank()
     call nothing()
     call shared%free()
     call shared%wait(status)
@@ -242,53 +238,6 @@ contains
         call MPI_Type_free(of_point)
     end subroutine
 
-    ! Of MPI_Op_create, on numbers.
-    subroutine own_operation()
-        complex(real64) :: z(num_ids)
-        type(MPI_Op) :: addition
-        call MPI_Op_create(add_complex, .true., addition)
-        z = cmplx(given(), 1, real64)
-        call shared%combine(z, addition, status)
-        call expect_success(status, "an operation of MPI_Op_create")
-        call expect(all(real(z) == sums()), "sums by an operation of MPI_Op_create")
-        call expect(all(aimag(z) == [1, 2, 2, 1, num_ranks]), "each copy was added once by it")
-        call MPI_Op_free(addition)
-    end subroutine
-
-    subroutine add_complex(values, into, length, datatype)
-        use, intrinsic :: iso_c_binding, only: c_f_pointer
-        type(c_ptr), value :: values, into
-        integer :: length
-        type(MPI_Datatype) :: datatype
-        complex(real64), pointer :: x(:), y(:)
-        if (datatype%MPI_VAL < 0) return
-        call c_f_pointer(values, x, [length])
-        call c_f_pointer(into, y, [length])
-        y = y + x
-    end subroutine
-
-    subroutine operations()
-        integer(int64) :: least(num_ids), greatest(num_ids), bits(num_ids)
-        real(real64) :: products(num_ids)
-        integer :: expected, i
-        least = given()
-        greatest = given()
-        bits = given()
-        call shared%combine(least, MPI_MIN, status)
-        call expect(least(5) == 0, "the least value")
-        call shared%combine(greatest, MPI_MAX, status)
-        call expect(greatest(5) == num_ranks - 1, "the greatest value")
-        call shared%combine(bits, MPI_BXOR, status)
-        expected = 0
-        do i = 0, num_ranks - 1
-            expected = ieor(expected, i)
-        end do
-        call expect(bits(5) == expected, "bits of all")
-        products = 2
-        call shared%combine(products, MPI_PROD, status)
-        call expect(all(products == [2, 4, 4, 2, 2**num_ranks]), "products")
-    end subroutine
-
     subroutine two_at_once()
         type(crossdock_gather_scatter) :: twin
         real(real64), asynchronous :: first(num_ids), second(num_ids)
@@ -359,25 +308,6 @@ contains
         values = given()
         call copied%combine(c_loc(values), 1, MPI_REAL8, MPI_SUM, status, transposed=.true.)
         call expect(values(5) == merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of what addresses have")
-    end subroutine
-
-    ! The last rank has none.
-    subroutine no_ids()
-        type(crossdock_gather_scatter) :: of_some
-        integer :: values(num_ids), of_columns(2, num_ids), length, others
-        length = merge(0, num_ids, rank == num_ranks - 1)
-        call of_some%create(world, ids(:length), status)
-        call expect_success(status, "no ids")
-        values = given()
-        call of_some%combine(values(:length), MPI_SUM, status)
-        call expect_success(status, "no values")
-        others = (num_ranks - 1) * (num_ranks - 2) / 2
-        call expect(values(5) == merge(rank, others, length == 0), "the others have their sum")
-        of_columns = spread(given(), 1, 2)
-        call of_some%combine(of_columns(:, :length), MPI_SUM, status)
-        call expect_success(status, "no columns")
-        call expect(all(of_columns(:, 5) == merge(rank, others, length == 0)), "the others have their sums")
-        call of_some%free()
     end subroutine
 
     subroutine every_route()
@@ -511,29 +441,6 @@ contains
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "there is no array to combine: give at least one")
     end subroutine
 
-    ! All ranks hear of the last rank's fault.
-    subroutine faults_of_one_rank()
-        type(crossdock_gather_scatter) :: none
-        integer(int64) :: bad(1)
-        logical :: is_last
-        is_last = rank == num_ranks - 1
-        bad = merge(-huge(bad) - 1, int(rank, int64), is_last)
-        call none%create(world, bad, status)
-        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "-2**63 is no id")
-        call expect(none%explain() == "", "no gather-scatter is made")
-        call expect(none%route() == "" .and. none%method() == "" .and. none%num_ids() == -1, "it has nothing")
-        call crossdock_flag_duplicates(world, bad, status)
-        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "-2**63 is no id to be flagged")
-        call expect(bad(1) == merge(-huge(bad) - 1, int(rank, int64), is_last), "nothing is flagged")
-        call none%create(world, ids, status, executor=merge("nobody    ", "persistent", is_last))
-        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "the last rank names no executor")
-        if (num_ranks == 1) return
-        call none%create(world, ids, status, unique=is_last)
-        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "options differ")
-        call none%create(world, merge(-ids, ids, is_last), status, method="holders")
-        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "holders are not for flagged ids")
-    end subroutine
-
     ! Of a gather-scatter, and with a context, that nobody made.
     subroutine nothing()
         type(crossdock_context) :: nowhere
@@ -546,6 +453,7 @@ contains
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "context is a null pointer")
         call crossdock_flag_duplicates(nowhere, ids, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "context is a null pointer")
+        call expect(nobody%route() == "" .and. nobody%method() == "" .and. nobody%num_ids() == -1, "it has nothing")
         call nobody%combine(values, MPI_SUM, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "shared is a null pointer")
         call nobody%combine(c_null_ptr, 1, MPI_REAL8, MPI_SUM, status)

@@ -82,7 +82,6 @@ program neighbor_test
     call every_route()
     call every_type()
     call columns()
-    call one_array()
     call other_types()
     call two_types()
     call own_operation()
@@ -93,7 +92,6 @@ program neighbor_test
     call plans_of_all()
     call faults()
     call faults_of_one_rank()
-    call after_close()
     call pattern%free()
     call regions%free()
     call world%free()
@@ -102,27 +100,6 @@ program neighbor_test
     call finish()
 
 contains
-    ! A context with an active exchange stays open; the exchange of a closed one is refused.
-    subroutine after_close()
-        type(crossdock_neighbor_exchange) :: halo
-        real(real64), asynchronous :: items(num_owned), slots(size(needed))
-        items = real(value_of(owned()), real64)
-        call halo%create(flat, pattern, status)
-        call halo%start(items, slots, status)
-        call expect_success(status, "start")
-        call flat%close(status)
-        call expect_error(status, CROSSDOCK_INVALID_STATE, "the context cannot be closed while rank 0 has an active " // &
-            "neighbor exchange; wait for it first")
-        call halo%wait(status)
-        call expect(all(slots == real(value_of(needed), real64)), "all slots are right")
-        call flat%close(status)
-        call expect_success(status, "close")
-        call halo%start(items, slots, status)
-        call expect_error(status, CROSSDOCK_INVALID_STATE, &
-            "the context is closed: nothing that was made with it can communicate any more")
-        call halo%free()
-    end subroutine
-
 
     elemental integer(int64) function value_of(id) result(value)
         integer(int64), intent(in) :: id
@@ -234,33 +211,6 @@ contains
         call expect(all(zghosts64 == cmplx(value_of(needed), -1, real64)), "slots of complex of real64")
         call halo%reverse(zghosts64, z64, MPI_SUM, status)
         call expect(all(z64 == cmplx(value_of(owned()) * (1 + times), -1 - times, real64)), "sums of complex of real64")
-        call halo%free()
-    end subroutine
-
-    ! x with its ghosts behind it.
-    subroutine one_array()
-        type(crossdock_neighbor_exchange) :: halo
-        real(real64), target :: x(num_owned + size(needed))
-        real(real32), asynchronous :: short(num_owned + size(needed))
-        integer(int64) :: times(num_owned)
-        times = times_needed()
-        call halo%create(world, pattern, status)
-        x(:num_owned) = real(value_of(owned()), real64)
-        call halo%start(x(:num_owned), x(num_owned + 1:), status)
-        call expect_success(status, "items and slots in one array")
-        call halo%wait(status)
-        call expect(all(x == real(value_of([owned(), needed]), real64)), "ghosts behind the items")
-        call halo%reverse(x(num_owned + 1:), x(:num_owned), MPI_SUM, status)
-        call expect_success(status, "slots and items in one array")
-        call expect(all(x(:num_owned) == real(value_of(owned()) * (1 + times), real64)), "sums before the ghosts")
-        short(:num_owned) = real(value_of(owned()), real32)
-        call halo%forward(short(:num_owned), short(num_owned + 1:), status)
-        call expect_success(status, "items of 4 bytes in one array")
-        call expect(all(short == real(value_of([owned(), needed]), real32)), "ghosts of 4 bytes")
-        call halo%start(c_loc(x), c_loc(x), MPI_REAL8, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "item 0 is sent and slot 0 is filled in the same " // &
-            "memory: the slots begin 0 bytes after the items. Fill slots where no items are sent from, or in an " // &
-            "array of their own.")
         call halo%free()
     end subroutine
 
