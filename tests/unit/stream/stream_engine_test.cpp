@@ -555,18 +555,6 @@ TEST_F(LoneWorker, TheSizeOfABufferHasBounds) {
     EXPECT_THROW(of_records.set_buffer_items({0, 0}, 3), error);
 }
 
-TEST_F(LoneWorker, ABufferLeavesOnRequest) {
-    stream_worker& worker = start(options_of(stream_scheme::wps));
-    push(worker, 1);
-
-    worker.flush();
-    worker.flush();  // nothing is left
-    push(worker, 2);
-    worker.flush({0, 0});
-
-    EXPECT_EQ(causes(), (by_cause{0, 2, 0, 0, 0, 0, 0}));
-}
-
 TEST_F(LoneWorker, AnIdleWorkerSendsWhatThereIs) {
     stream_worker& worker = start(options_of(stream_scheme::ww, "direct", 1, 2));
     push(worker, 1);
@@ -579,31 +567,6 @@ TEST_F(LoneWorker, AnIdleWorkerSendsWhatThereIs) {
 
     EXPECT_EQ(causes(), (by_cause{1, 0, 1, 0, 0, 0, 0}));
     EXPECT_EQ(worker.progress(), 1);
-}
-
-TEST_F(LoneWorker, AnIdleWorkerMayKeepWhatThereIs) {
-    stream_options options = options_of(stream_scheme::ww);
-    options.flush_on_idle = false;
-    stream_worker& worker = start(options);
-    push(worker, 1);
-
-    EXPECT_EQ(worker.progress() + worker.progress(), 0);
-
-    EXPECT_EQ(causes(), by_cause{});
-    EXPECT_EQ(worker.statistics().items, 1);
-}
-
-TEST_F(LoneWorker, AnOldBufferLeaves) {
-    stream_options options = options_of(stream_scheme::ww);
-    options.flush_on_idle = false;
-    options.max_age_seconds = 0.01;
-    stream_worker& worker = start(options);
-    push(worker, 1);
-
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    worker.progress();
-
-    EXPECT_EQ(causes(), (by_cause{0, 0, 0, 1, 0, 0, 0}));
 }
 
 TEST_F(LoneWorker, AYoungBufferStays) {
@@ -752,66 +715,7 @@ TEST_F(LoneWorker, UrgentItemsLeaveEvenIfTheyJustFillWhatIsStaged) {
     }
 }
 
-// ---------------------------------------------------------------------------------- states
-
-TEST_F(LoneWorker, PushesOutsideHandlersAreRefusedDuringADrain) {
-    stream_worker& worker = start(options_of(stream_scheme::ww));
-    push(worker, 1);
-    worker.start_drain();
-
-    const error heard = thrown_by([&] { push(worker, 2); });
-
-    EXPECT_EQ(heard.code(), errc::invalid_state);
-    EXPECT_STREQ(
-        heard.what(),
-        "a push to a stream after drain(), when only handlers push; wait for the end of the drain");
-    EXPECT_EQ(thrown_by([&] { worker.start_drain(); }).code(), errc::invalid_state);
-    while (!worker.test_drain()) {
-    }
-    EXPECT_FALSE(worker.is_draining());
-    EXPECT_EQ(thrown_by([&] { worker.test_drain(); }).code(), errc::invalid_state);
-    push(worker, 3);
-    drain(worker);
-    EXPECT_EQ(values_, (std::vector<std::uint32_t>{1, 3}));
-}
-
-TEST_F(LoneWorker, UnknownWorkersAreRefused) {
-    stream_worker& worker = start(options_of(stream_scheme::ww));
-
-    for (const worker_id to : {worker_id{1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
-        EXPECT_EQ(thrown_by([&] { worker.push_item(0, to, item{}); }).code(),
-                  errc::rank_out_of_range);
-        EXPECT_EQ(thrown_by([&] { worker.flush(to); }).code(), errc::rank_out_of_range);
-    }
-    EXPECT_EQ(worker.statistics().items, 0);
-}
-
-TEST_F(LoneWorker, HandlersCannotMakeProgress) {
-    stream_worker& worker = start(options_of(stream_scheme::ww));
-    std::vector<errc> heard;
-    world_->sink.on_arrival = [&](stream_worker& here, const stream_arrivals&) {
-        heard.push_back(thrown_by([&] { here.progress(); }).code());
-        heard.push_back(thrown_by([&] { here.start_drain(); }).code());
-    };
-    push(worker, 1);
-
-    drain(worker);
-
-    EXPECT_EQ(heard, (std::vector<errc>{errc::invalid_state, errc::invalid_state}));
-}
-
-TEST_F(LoneWorker, AClosedStreamRefusesPushes) {
-    stream_worker& worker = start(options_of(stream_scheme::ww));
-    push(worker, 1);
-    EXPECT_FALSE(world_->engine(0).is_at_rest());
-    drain(worker);
-    EXPECT_TRUE(world_->engine(0).is_at_rest());
-
-    world_->engine(0).close();
-
-    EXPECT_EQ(thrown_by([&] { push(worker, 2); }).code(), errc::invalid_state);
-    EXPECT_EQ(worker.statistics().items, 1);
-}
+// -------------------------------------------------------------------------------- failures
 
 TEST(StreamEngine, AnExceptionOfAHandlerReachesItsWorkerAndEndsTheStream) {
     for (const stream_scheme scheme : all_schemes) {
@@ -867,14 +771,6 @@ TEST_F(LoneWorker, EveryNthPushIsSampled) {
 
         EXPECT_EQ(worker.statistics().latency.count(), 5) << to_string(scheme);
     }
-}
-
-TEST_F(LoneWorker, WithoutAnIntervalNothingIsSampled) {
-    stream_worker& worker = start(options_of(stream_scheme::ww));
-    push(worker, 1);
-    drain(worker);
-
-    EXPECT_EQ(worker.statistics().latency.count(), 0);
 }
 
 TEST_F(LoneWorker, SamplesThatTravelAreCountedAtTheirEnd) {
