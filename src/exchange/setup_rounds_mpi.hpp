@@ -27,8 +27,8 @@ class exchange_state;
 ///     rounds.attempt([&] { to_send = ...; });
 ///     inbox = rounds.open(to_send, same);                  // arguments are right and equal, or all throw
 ///     rounds.attempt([&] { ... });
-///     rounds.hear_partners([&] { inbox = rounds.next(to_send, num_sources); ... });   // any number of these,
-///     inbox = rounds.hear_anybody(to_send);                                           // in any order
+///     inbox = rounds.hear_anybody(to_send);                // any number of these
+///     rounds.hear_partners([&] { inbox = rounds.next(to_send, num_sources); ... });
 ///     rounds.finish();                                     // all throw if any rank has failed
 ///
 /// What a step throws is the rank's *fault*: it makes no further step, but takes part in every round, and says so. In
@@ -37,7 +37,8 @@ class exchange_state;
 /// next round with anybody, or at the end.
 ///
 /// Ranks that have no message for each other do not wait for each other in a round between partners; those that go on
-/// to the next exchange but one must therefore have met, in a round with anybody or at the end.
+/// to the next exchange but one must therefore have met, in a round with anybody or at the end. For the same reason a
+/// round with anybody follows rounds between partners only if all ranks have met between those and the exchange before.
 class setup_rounds final : private background_work {
   public:
     /// The most rounds between partners.
