@@ -1,7 +1,7 @@
 #include "assumed_machine_mpi.hpp"
 
 #include "../base/rank_fault_mpi.hpp"
-#include "host_cores_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 

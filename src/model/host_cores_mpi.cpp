@@ -1,5 +1,3 @@
-#include "host_cores_mpi.hpp"
-
 #include <sched.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 

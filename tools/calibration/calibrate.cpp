@@ -6,11 +6,11 @@
 #include <array>
 
 #include "copying.hpp"
+#include "crossdock/discover_topology.hpp"
 #include "hand_over.hpp"
 #include "measuring.hpp"
 #include "message_set.hpp"
 #include "peers.hpp"
-#include "src/model/host_cores_mpi.hpp"
 
 namespace crossdock {
 

@@ -2,12 +2,12 @@
 
 #include <array>
 #include <atomic>
+#include <new>
 #include <vector>
 
 #include "crossdock/detail/base/suspension.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "measuring.hpp"
-#include "src/base/shared_window_mpi.hpp"
 
 namespace crossdock {
 
@@ -29,18 +29,39 @@ std::optional<rank_pair> find_sharing_pair(const communicator& comm, const commu
     return rank_pair{pair[0], pair[1]};
 }
 
+// A number of each rank of a node, in a cache line of its own.
+class shared_flags {
+  public:
+    explicit shared_flags(MPI_Comm node) {
+        constexpr MPI_Aint line_bytes = 64;
+        void* own = nullptr;
+        CROSSDOCK_MPI(MPI_Win_allocate_shared(line_bytes, 1, MPI_INFO_NULL, node, &own, &window_));
+        new (own) std::int64_t(0);
+    }
+
+    std::atomic_ref<std::int64_t> of(int rank) const {
+        MPI_Aint num_bytes = 0;
+        int unit = 0;
+        void* memory = nullptr;
+        CROSSDOCK_MPI(MPI_Win_shared_query(window_, rank, &num_bytes, &unit, &memory));
+        return std::atomic_ref<std::int64_t>(*static_cast<std::int64_t*>(memory));
+    }
+
+    void free() { CROSSDOCK_MPI(MPI_Win_free(&window_)); }
+
+  private:
+    MPI_Win window_ = MPI_WIN_NULL;
+};
+
 // There and back, many times; `flag` is what both have raised before.
-double hand_over(bool is_first, const shared_window& window, std::int64_t& flag) {
+double hand_over(bool is_first, const shared_flags& flags, std::int64_t& flag) {
     constexpr int num_trips = 100;
-    const auto flag_of = [&](std::size_t k) {
-        return std::atomic_ref<std::int64_t>(*reinterpret_cast<std::int64_t*>(window.pieces()[k]));
-    };
     const auto raise_own = [&] {
-        flag_of(is_first ? 0 : 1).store(++flag, std::memory_order_release);
+        flags.of(is_first ? 0 : 1).store(++flag, std::memory_order_release);
     };
     const auto see_other = [&](std::int64_t value) {
         constexpr int looks_between_yields = 1000;
-        const auto other = flag_of(is_first ? 1 : 0);
+        const auto other = flags.of(is_first ? 1 : 0);
         for (int looks = 1; other.load(std::memory_order_acquire) < value; ++looks) {
             if (looks % looks_between_yields == 0) pause_wait();
         }
@@ -61,17 +82,16 @@ std::optional<double> measure_hand_over(const communicator& comm, double seconds
     comm.wait_for_all();  // what follows blocks in MPI
     auto node = comm.split(nodes.region_of(comm.rank()));
     const auto pair = find_sharing_pair(comm, node);
-    auto window =
-        on_all_or_none(comm, [&] { return shared_window(node.get(), shared_window::alignment); });
+    auto flags = on_all_or_none(comm, [&] { return shared_flags(node.get()); });
     std::optional<double> found;
     if (pair) {
         std::int64_t flag = 0;
         found = measure_by_two(comm.get(), *pair, 1, seconds, [&](auto) {
-                    return hand_over(comm.rank() == pair->first, window, flag);
+                    return hand_over(comm.rank() == pair->first, flags, flag);
                 }).front();
     }
     comm.wait_for_all();  // so do these
-    window.free();
+    flags.free();
     node.close();
     return found;
 }

@@ -15,7 +15,6 @@
 #include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "src/base/environment_mpi.hpp"
-#include "src/model/host_cores_mpi.hpp"
 #include "src/neighbor/automatic_route.hpp"
 #include "tools/calibration/calibrate.hpp"
 #include "tools/crossdock/all_ranks.hpp"

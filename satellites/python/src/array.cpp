@@ -8,77 +8,98 @@
 #include <type_traits>
 #include <utility>
 
-#include "src/c/array_values.hpp"
+#include "crossdock/distributed_array.hpp"
 #include "support.hpp"
 
 namespace crossdock::python {
 
 namespace {
 
-// MPI's datatype of numbers that the library combines by itself; MPI_DATATYPE_NULL for others.
-MPI_Datatype number_type_of(nb::handle dtype) {
+// Calls `use(T())` with the numbers that entries are, if they are single ones of C++'s types; else returns false.
+template <class Use>
+bool with_number(nb::handle dtype, Use&& use) {
     if (!nb::cast<bool>(dtype.attr("isnative")) || nb::len(nb::object(dtype.attr("shape"))) > 0)
-        return MPI_DATATYPE_NULL;
+        return false;
     const std::string name = text_of(dtype.attr("kind")) + text_of(dtype.attr("itemsize"));
-    constexpr const char* names[] = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"};
-    const MPI_Datatype types[] = {MPI_INT8_T,  MPI_INT16_T,  MPI_INT32_T,  MPI_INT64_T,
-                                  MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T,
-                                  MPI_FLOAT,   MPI_DOUBLE};
-    for (std::size_t i = 0; i < std::size(types); ++i) {
-        if (name == names[i]) return types[i];
-    }
-    return MPI_DATATYPE_NULL;
-}
-
-MPI_Op mpi_operation(const std::string& name, bool is_float) {
-    MPI_Op found = MPI_OP_NULL;
-    const auto take = [&](const auto& one) {
-        if (name == one.name) found = one.in_mpi;
+    const auto use_if = [&](const char* known, auto number) {
+        if (name != known) return false;
+        use(number);
+        return true;
     };
-    if (is_float) {
-        for_each_operation<double>(take);
-    } else {
-        for_each_operation<int>(take);
-    }
-    return found;
+    return use_if("i1", std::int8_t()) || use_if("i2", std::int16_t()) ||
+           use_if("i4", std::int32_t()) || use_if("i8", std::int64_t()) ||
+           use_if("u1", std::uint8_t()) || use_if("u2", std::uint16_t()) ||
+           use_if("u4", std::uint32_t()) || use_if("u8", std::uint64_t()) ||
+           use_if("f4", float()) || use_if("f8", double());
 }
 
-// Of values that a function combines, one after the other.
+// What changes entries.
+struct entry_operation {
+    std::unique_ptr<value_operation> operation;
+    predefined_operation predefined = {};
+};
+
+template <class T, class Op>
+entry_operation typed_update(Op op) {
+    auto made = make_update_operation<T>(op);
+    return {std::make_unique<decltype(made)>(std::move(made)), predefined_for<T, Op>()};
+}
+
+// What writes do.
+struct entry_writes {
+    entry_operation by;
+    bool carries_rank = false;  // values travel with the rank that wrote them behind them
+};
+
+value_combination copy_of(std::size_t num_bytes) {
+    return [num_bytes](std::byte* into, const std::byte* value) {
+        std::memcpy(into, value, num_bytes);
+    };
+}
+
+// Of values that functions combine, and bring to entries, one after the other.
 class function_operation final : public value_operation {
   public:
-    function_operation(std::string name, std::size_t item_bytes, value_combination combine)
-        : name_(std::move(name)), item_bytes_(item_bytes), combine_(std::move(combine)) {}
+    struct functions {
+        std::string name;
+        value_combination combine;
+        value_combination apply;  // a travelling value to an entry
+        bool combines_at_owner = false;
+    };
 
-    std::size_t value_bytes() const noexcept override { return item_bytes_; }
+    function_operation(std::size_t item_bytes, std::size_t value_bytes, functions what)
+        : item_bytes_(item_bytes), value_bytes_(value_bytes), what_(std::move(what)) {}
+
+    std::size_t value_bytes() const noexcept override { return value_bytes_; }
     bool may_throw() const noexcept override { return false; }
-    bool combines_at_owner() const noexcept override { return false; }
-    const char* name() const noexcept override { return name_.c_str(); }
+    bool combines_at_owner() const noexcept override { return what_.combines_at_owner; }
+    const char* name() const noexcept override { return what_.name.c_str(); }
     bool fill_with_identity(std::byte*, std::size_t) const noexcept override { return false; }
 
     void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
                  std::span<const position_t> positions, std::size_t&) const override {
         for (const position_t p : positions) {
-            std::byte* const to = into + p * item_bytes_;
+            std::byte* const to = into + p * value_bytes_;
             if (std::exchange(is_set[p], 1))
-                combine_(to, from);
+                what_.combine(to, from);
             else
-                std::memcpy(to, from, item_bytes_);
-            from += item_bytes_;
+                std::memcpy(to, from, value_bytes_);
+            from += value_bytes_;
         }
     }
 
     void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
                std::size_t&) const override {
         for (const count_t offset : offsets) {
-            combine_(entries + static_cast<std::size_t>(offset) * item_bytes_, from);
-            from += item_bytes_;
+            what_.apply(entries + static_cast<std::size_t>(offset) * item_bytes_, from);
+            from += value_bytes_;
         }
     }
 
   private:
-    std::string name_;
     std::size_t item_bytes_;
-    value_combination combine_;
+    std::size_t value_bytes_;
+    functions what_;
 };
 
 // Of values that a ufunc of NumPy combines: of updates, or of writes to one entry.
@@ -135,64 +156,98 @@ class entry_kind {
     explicit entry_kind(nb::object dtype)
         : dtype_(std::move(dtype)),
           base_(dtype_.attr("base")),
-          item_bytes_(nb::cast<std::size_t>(dtype_.attr("itemsize"))),
-          number_(number_type_of(dtype_)),
-          bytes_(item_bytes_),
-          is_float_(number_ == MPI_FLOAT || number_ == MPI_DOUBLE) {}
+          item_bytes_(nb::cast<std::size_t>(dtype_.attr("itemsize"))) {}
 
     nb::handle dtype() const { return dtype_; }
     nb::handle number() const { return base_; }
     std::size_t item_bytes() const noexcept { return item_bytes_; }
 
     // By a name or a ufunc; None: the sum where there is one, and else the value that comes.
-    c::entry_operation update(nb::handle operation) const {
+    entry_operation update(nb::handle operation) const {
         if (operation.is_none()) {
             try {
                 return update(nb::str("sum"));
             } catch (const nb::python_error&) {
-                return c::update_by(type(), MPI_REPLACE);
+                return replacing();
             }
         }
         if (!nb::isinstance<nb::str>(operation))
             return {std::make_unique<ufunc_operation>(item_ufunc(operation, dtype_, item_bytes_),
                                                       item_bytes_, false)};
         const auto name = nb::cast<std::string>(operation);
-        const MPI_Op own = mpi_operation(name, is_float_);
-        if (number_ != MPI_DATATYPE_NULL && own != MPI_OP_NULL) return c::update_by(type(), own);
-        return {std::make_unique<function_operation>(
-            name, item_bytes_, value_operation_of(name, dtype_, item_bytes_))};
+        entry_operation own;
+        with_number(dtype_, [&](auto number) {
+            using type = decltype(number);
+            for_each_operation<type>([&](const auto& one) {
+                if (name == one.name) own = typed_update<type>(one.apply);
+            });
+        });
+        return own.operation ? std::move(own)
+                             : by_function(name, value_operation_of(name, dtype_, item_bytes_));
     }
 
     // By a name or a ufunc.
-    c::entry_writes writes(nb::handle rule) const {
+    entry_writes writes(nb::handle rule) const {
         if (!nb::isinstance<nb::str>(rule))
             return {{std::make_unique<ufunc_operation>(item_ufunc(rule, dtype_, item_bytes_),
                                                        item_bytes_, true)}};
-        constexpr std::array rules{std::pair("any", overwrite::any),
-                                   std::pair("smallest_rank_last", overwrite::smallest_rank_last),
-                                   std::pair("minimum", overwrite::minimum),
-                                   std::pair("maximum", overwrite::maximum)};
         const auto name = nb::cast<std::string>(rule);
-        for (const auto& [known, value] : rules) {
-            if (name == known) return c::writes_by(type(), value, nullptr);
-        }
-        raise_value_error(
-            "equal_writes must be \"any\", \"smallest_rank_last\", \"minimum\", "
-            "\"maximum\" or a ufunc, not \"" +
-            name + "\"");
+        if (name == "any") return {replacing()};
+        if (name == "smallest_rank_last") return {of_smallest_rank(), true};
+        if (name != "minimum" && name != "maximum")
+            raise_value_error(
+                "equal_writes must be \"any\", \"smallest_rank_last\", \"minimum\", "
+                "\"maximum\" or a ufunc, not \"" +
+                name + "\"");
+        const auto which = name == "minimum" ? overwrite::minimum : overwrite::maximum;
+        entry_writes result;
+        const bool has_order = with_number(dtype_, [&](auto number) {
+            result.by.operation = make_write_rule<decltype(number)>(which, nullptr).operation;
+        });
+        struct without_order {
+            std::byte byte;
+        };
+        if (!has_order) make_write_rule<without_order>(which, nullptr);  // throws
+        return result;
     }
 
   private:
-    c::entry_type type() const {
-        return c::entry_type(number_ != MPI_DATATYPE_NULL ? number_ : bytes_.get());
+    entry_operation by_function(const std::string& name, const value_combination& combine) const {
+        return {std::make_unique<function_operation>(
+            item_bytes_, item_bytes_, function_operation::functions{name, combine, combine})};
+    }
+
+    // The last of several. What each rank's MPI moves is bytes, unless it is a number.
+    entry_operation replacing() const {
+        entry_operation result;
+        if (with_number(dtype_, [&](auto number) {
+                result = typed_update<decltype(number)>(replace());
+            }))
+            return result;
+        result = by_function("replace", copy_of(item_bytes_));
+        result.predefined = {MPI_BYTE, MPI_REPLACE};
+        return result;
+    }
+
+    // The value of the smaller rank, and of one rank the later.
+    entry_operation of_smallest_rank() const {
+        const std::size_t value_bytes = item_bytes_ + sizeof(rank_t);
+        const auto rank_of = [offset = item_bytes_](const std::byte* value) {
+            rank_t rank = 0;
+            std::memcpy(&rank, value + offset, sizeof rank);
+            return rank;
+        };
+        const auto keep = [rank_of, value_bytes](std::byte* into, const std::byte* value) {
+            if (rank_of(value) <= rank_of(into)) std::memcpy(into, value, value_bytes);
+        };
+        return {std::make_unique<function_operation>(
+            item_bytes_, value_bytes,
+            function_operation::functions{"smallest rank", keep, copy_of(item_bytes_), true})};
     }
 
     nb::object dtype_;
     nb::object base_;  // of an entry that is itself an array, its elements'
     std::size_t item_bytes_;
-    MPI_Datatype number_;
-    c::bytes_type bytes_;
-    bool is_float_;
 };
 
 array_transport transport_of(const std::string& name) {
@@ -208,7 +263,7 @@ struct array_parts {
 
     shared_context state;
     std::optional<entry_kind> kind;
-    c::entry_writes writes;
+    entry_writes writes;
     std::shared_ptr<array_engine> engine;
     bool is_open = true;
 };
@@ -219,7 +274,7 @@ struct owned_batch {
     std::array<item_array, 3> indices;
     std::array<item_array, 3> values;
     std::vector<std::byte> with_ranks;
-    c::entry_operation updates;
+    entry_operation updates;
 };
 
 // Indices of entries, an array of int64 that Python has made.
