@@ -45,6 +45,16 @@ def entry(node, level, owner=""):
         yield from entry(member, level + 1, f"{node.name}.")
 
 
+def inherit(node, defined):
+    """Adds to a class the public members of the package's own classes that it builds on."""
+    for base in map(ast.unparse, node.bases):
+        if base in defined:
+            inherit(defined[base], defined)
+            own = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+            node.body += [one for one in defined[base].body
+                          if isinstance(one, ast.FunctionDef) and is_public(one) and one.name not in own]
+
+
 def exported(tree):
     """The names that a module says it exports, in their order."""
     for node in tree.body:
@@ -60,6 +70,9 @@ def python_page(package):
                for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     parts = ["# Python reference\n", "From the docstrings, which `help` shows, too. "
              "[Python](../satellites/python/docs/python.md) has the guide.\n"]
+    for node in defined.values():
+        if isinstance(node, ast.ClassDef):
+            inherit(node, defined)
     parts += [part for name in exported(trees["__init__"]) if name in defined for part in entry(defined[name], 2)]
     for module in ("planning", "errors"):
         parts.append(f"## `crossdock.{module}`\n\n{code(ast.get_docstring(trees[module]) or '')}")

@@ -14,9 +14,10 @@ from crossdock._array import DistributedArray, PreparedBatch
 from crossdock._context import Context, Topology
 from crossdock._gather import GatherScatter, flag_duplicates
 from crossdock._matrix import DistributedMatrix, TransposedMatrix
-from crossdock._neighbor import NeighborExchange, Plan, Traffic
+from crossdock._neighbor import NeighborExchange, Plan
 from crossdock._pattern import NeighborList, Pattern
 from crossdock._sparse import Message, Received, sparse_exchange
+from crossdock._started import Traffic
 from crossdock._stream import Stream, StreamPort
 from crossdock.errors import *  # noqa: F403
 

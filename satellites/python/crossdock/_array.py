@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from crossdock import _operations
 from crossdock._closing import Closing
-from crossdock._context import Context, inner_of
+from crossdock._context import Context, Topology, inner_of
 from crossdock._extension import extension
-
-Array = npt.NDArray[Any]
+from crossdock._neighbor import Array, Plan
+from crossdock._started import Started
 
 
 class DistributedArray(Closing):
@@ -81,6 +81,7 @@ class DistributedArray(Closing):
         self._inner = extension.DistributedArray.make(
             inner_of(world), length, dtype, num_local, route, expected_requests, combine, combine_locally,
             combine_on_the_way, transport, rule)
+        self._topology = world.topology
 
     def __len__(self) -> int:
         return int(self._inner.length)
@@ -234,15 +235,16 @@ class DistributedArray(Closing):
         ----------
         indices : array_like of int, shape (num_requests,)
         """
-        return PreparedBatch(self._inner.prepare(indices), self.dtype)
+        return PreparedBatch(self._inner.prepare(indices), self.dtype, self._topology)
 
-    def statistics(self) -> dict[str, int]:
+    def statistics(self) -> dict[str, Any]:
         """Return what this rank sent and received in the last batch; with the transport "rma" requests only.
 
         ``requests`` were made here, of which ``combined_locally`` need not leave; ``messages`` left with ``sent``
         requests, ``empty_messages`` without any, and ``inter_region_messages`` left the region with
         ``inter_region_sent``. Of the ``received`` ones ``combined`` have joined others here, and ``arrived`` are for
-        entries of this rank.
+        entries of this rank. ``combine_locally_seconds``, ``combine_on_the_way_seconds``, ``write_seconds``,
+        ``read_seconds``, ``split_seconds`` and ``communicate_seconds`` are what the phases took.
         """
         return dict(self._inner.statistics())
 
@@ -288,25 +290,25 @@ class _Output:
         return self._entries.reshape(self._shape + self._dtype.shape)[()]
 
 
-class PreparedBatch:
+class PreparedBatch(Started):
     """Requests for the same entries, made again and again; `DistributedArray.prepare` makes it.
 
     If a start fails on one rank, those that need something of it get `PeerFailedError`, as with a `NeighborExchange`.
-    While a request is active, the array must not change
-    and what is read must not be looked at.
+    While a request is active, the array must not change and what is read must not be looked at.
     """
 
-    def __init__(self, inner: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(self, inner: Any, dtype: np.dtype[Any], topology: Topology) -> None:
         self._inner = inner
         self._dtype = dtype
+        self._topology = topology
 
     def __len__(self) -> int:
         return int(self._inner.num_requests)
 
     @property
-    def is_active(self) -> bool:
-        """Whether requests were started and are not complete."""
-        return bool(self._inner.is_active)
+    def plan(self) -> Plan:
+        """This rank's part of the plan: forward it reads, in reverse it updates."""
+        return Plan(self._topology, *self._inner.plan())
 
     def start_read(self, out: Array) -> None:
         """Start ``out[k]`` = the entry of request k; waits for nobody.
@@ -328,14 +330,6 @@ class PreparedBatch:
         op : as in `DistributedArray.update`
         """
         self._inner.start_update(values, op)
-
-    def test(self) -> bool:
-        """Make progress without waiting; True if the requests are complete."""
-        return bool(self._inner.test())
-
-    def wait(self) -> None:
-        """Complete the requests. Releases the GIL; Ctrl-C interrupts it, and the requests are then still active."""
-        self._inner.wait()
 
     def read(self, out: Array | None = None) -> Array:
         """Return the entries, by default in a new array: `start_read` and `wait`."""

@@ -50,6 +50,11 @@ class Topology(Pictured):
         return made
 
     @classmethod
+    def of(cls, given: Topology | str) -> Topology:
+        """Return a topology, made of a text if it is one."""
+        return given if isinstance(given, Topology) else cls(given)
+
+    @classmethod
     def from_regions(cls, regions: npt.ArrayLike) -> Topology:
         """Make a topology from the region of every rank.
 
@@ -196,6 +201,36 @@ class Context(Closing):
     def topology(self) -> Topology:
         """The regions of the ranks."""
         return Topology._of(self._inner.topology)
+
+    def with_topology(self, topology: Topology | str) -> Context:
+        """Return this context with other regions. Communicates nothing.
+
+        Both share the communicator: a thread in a call on one is in a call on both, and to close one closes both.
+
+        Parameters
+        ----------
+        topology : Topology or str
+            Equal on all ranks, and of as many ranks, which what is made with the context checks.
+
+        Raises
+        ------
+        InvalidTopologyError
+            The text is malformed.
+        """
+        return self._of(self._inner.with_topology(Topology.of(topology)._inner))
+
+    def with_nodes(self, nodes: Topology | str) -> Context:
+        """Return this context with other nodes: the ranks of a region of `nodes` may share memory, if they can.
+
+        Otherwise as `with_topology`.
+        """
+        return self._of(self._inner.with_nodes(Topology.of(nodes)._inner))
+
+    @classmethod
+    def _of(cls, inner: Any) -> Context:
+        made = cls.__new__(cls)
+        made._inner = inner
+        return made
 
     @property
     def machine(self) -> Machine:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from crossdock import _operations
-from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
 from crossdock._extension import extension
-from crossdock._neighbor import Array, Traffic
+from crossdock._neighbor import Array
+from crossdock._started import Routed
 
 
-class GatherScatter(Closing):
+class GatherScatter(Routed):
     """Combines the values of all copies of an id, on whatever ranks, and gives every copy the result.
 
     A rank names the id of each row of its arrays. An id of 0 takes no part. A negative id -j is a flagged copy of j:
@@ -73,8 +71,6 @@ class GatherScatter(Closing):
     >>> shared.combine(mass)
     """
 
-    _inner: Any
-
     def __init__(self, world: Context, ids: npt.ArrayLike, dtype: npt.DTypeLike = float, *, method: str = "auto",
                  route: str = "auto", unique: bool = False, deduplicate: bool = True, executor: str = "auto") -> None:
         self._inner = extension.GatherScatter.make(inner_of(world), ids, dtype, method, route, unique, deduplicate,
@@ -111,32 +107,6 @@ class GatherScatter(Closing):
         """
         self._inner.start(values, op, bool(transposed))
 
-    def test(self) -> bool:
-        """Make progress without waiting; True if all results are in place.
-
-        Raises
-        ------
-        InvalidStateError
-            No operation is active.
-        PeerFailedError
-            Another rank's start failed, so that values are missing; the operation is over.
-        """
-        return bool(self._inner.test())
-
-    def wait(self) -> None:
-        """Complete the operation. Releases the GIL.
-
-        Ctrl-C raises KeyboardInterrupt; the operation is then still active.
-
-        Raises
-        ------
-        InvalidStateError
-            No operation is active.
-        PeerFailedError
-            As `test`.
-        """
-        self._inner.wait()
-
     def combine(self, values: Array, op: _operations.Operation = "sum", *, transposed: bool = False) -> Array:
         """Combine values in place: `start` and `wait`.
 
@@ -158,52 +128,6 @@ class GatherScatter(Closing):
     def method(self) -> str:
         """Who combines, "owners" or "holders"; during trials that of the last operation, as is the route."""
         return str(self._inner.method)
-
-    @property
-    def route(self) -> str:
-        """The route that values travel on."""
-        return str(self._inner.route)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody has closed the object."""
-        return bool(self._inner.is_open)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether an operation was started and is not complete."""
-        return bool(self._inner.is_active)
-
-    @property
-    def is_trying(self) -> bool:
-        """Whether ``"auto:measure"`` is still trying methods and routes."""
-        return bool(self._inner.is_trying)
-
-    @property
-    def tried_routes(self) -> dict[str, float]:
-        """What ``"auto:measure"`` tried so far: the seconds of each route on the slowest rank."""
-        return dict(self._inner.tried_routes())
-
-    def statistics(self) -> Traffic:
-        """Return what this rank sends in one operation that is not transposed."""
-        return Traffic(*self._inner.statistics())
-
-    def explain(self) -> str:
-        """Return the method, the route and what each candidate was estimated to cost, as a few lines of text."""
-        return str(self._inner.explain())
-
-    def close(self) -> None:
-        """Give memory back; nothing if it is closed. Does not communicate.
-
-        Raises
-        ------
-        InvalidStateError
-            An operation is active.
-        """
-        self._inner.close()
-
-    def _closes_after_failure(self) -> bool:
-        return not self.is_active
 
 
 def flag_duplicates(world: Context, ids: npt.ArrayLike) -> npt.NDArray[np.int64]:

@@ -5,34 +5,25 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crossdock import _operations
-from crossdock._closing import Closing
 from crossdock._context import Context, Topology, inner_of
 from crossdock._extension import extension
 from crossdock._pattern import Pattern
 from crossdock._pictured import Pictured, pictures
+from crossdock._started import Routed
 
 Array = npt.NDArray[Any]
 
 _LISTED_RANKS = 32
 
 
-class Traffic(NamedTuple):
-    """What a rank sends: all of it, and the part that leaves its region."""
-
-    messages: int
-    items: int
-    inter_region_messages: int
-    inter_region_items: int
-
-
 class Plan(Pictured):
-    """One rank's part of a plan, as `NeighborExchange.plan` gives it; it is not changed by what happens later.
+    """One rank's part of a plan, as `NeighborExchange.plan` and `PreparedBatch.plan` give it; it is not changed by what happens later.
 
     Its picture is that of ``crossdock draw`` with the messages that this rank sends or receives, in which up to 32
     ranks are shown each by itself.
@@ -102,7 +93,7 @@ class Plan(Pictured):
             "ranks_per_cell": 0 if len(places) <= _LISTED_RANKS else 1, "sent": sent, "stages": drawn})
 
 
-class NeighborExchange(Closing):
+class NeighborExchange(Routed):
     """A pattern compiled along a route and ready to be exchanged again and again.
 
     A forward exchange copies items into the slots that need them; a reverse one brings what is in the slots home and
@@ -173,7 +164,6 @@ class NeighborExchange(Closing):
     >>> halo.wait()
     """
 
-    _inner: Any
     _topology: Topology
 
     def __init__(self, world: Context, pattern: Pattern, dtype: npt.DTypeLike | None = float, *, route: str = "auto",
@@ -263,32 +253,6 @@ class NeighborExchange(Closing):
             self._inner.fail_start(is_reverse, str(fault))
             raise
 
-    def test(self) -> bool:
-        """Make progress without waiting; True if the exchange is complete and its output valid.
-
-        Raises
-        ------
-        InvalidStateError
-            No exchange is active.
-        PeerFailedError
-            Another rank's start failed, so that items are missing; the exchange is over.
-        """
-        return bool(self._inner.test())
-
-    def wait(self) -> None:
-        """Complete the exchange. Releases the GIL.
-
-        Ctrl-C raises KeyboardInterrupt; the exchange is then still active.
-
-        Raises
-        ------
-        InvalidStateError
-            No exchange is active.
-        PeerFailedError
-            As `test`.
-        """
-        self._inner.wait()
-
     def forward(self, items: Array, out: Array | None = None) -> Array:
         """Copy items into the slots that need them: `start` and `wait`.
 
@@ -333,11 +297,6 @@ class NeighborExchange(Closing):
         return int(self._inner.num_slots)
 
     @property
-    def route(self) -> str:
-        """The route that the plan was compiled along; during trials that of the last exchange."""
-        return str(self._inner.route)
-
-    @property
     def plan(self) -> Plan:
         """This rank's part of the plan; during trials that of the last exchange.
 
@@ -346,48 +305,7 @@ class NeighborExchange(Closing):
         InvalidStateError
             The exchange is closed.
         """
-        return Plan(self._topology, self._inner.plan_json(), self._inner.plan_text())
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody has closed the exchange."""
-        return bool(self._inner.is_open)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether an exchange was started and is not complete."""
-        return bool(self._inner.is_active)
-
-    @property
-    def is_trying(self) -> bool:
-        """Whether ``"auto:measure"`` is still trying routes."""
-        return bool(self._inner.is_trying)
-
-    @property
-    def tried_routes(self) -> dict[str, float]:
-        """What ``"auto:measure"`` tried so far: the seconds of each route on the slowest rank."""
-        return dict(self._inner.tried_routes())
-
-    def statistics(self) -> Traffic:
-        """Return what this rank sends in one forward exchange, in all stages."""
-        return Traffic(*self._inner.statistics())
-
-    def explain(self) -> str:
-        """Return the route and what each candidate was estimated to cost, as a few lines of text."""
-        return str(self._inner.explain())
-
-    def close(self) -> None:
-        """Give memory back; nothing if it is closed. Does not communicate.
-
-        Raises
-        ------
-        InvalidStateError
-            An exchange is active.
-        """
-        self._inner.close()
-
-    def _closes_after_failure(self) -> bool:
-        return not self.is_active
+        return Plan(self._topology, *self._inner.plan())
 
     def __repr__(self) -> str:
         if not self.is_open:

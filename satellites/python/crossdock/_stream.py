@@ -106,6 +106,10 @@ class StreamPort:
         """
         self._stream._inner.set_buffer_items(self._worker, to, num_items)
 
+    def statistics(self) -> dict[str, Any]:
+        """Return what this port has done so far, as `Stream.statistics`. Call while it is not at work."""
+        return dict(self._stream._inner.statistics(self._worker))
+
     def start_drain(self) -> None:
         """Begin what `drain` does, without waiting: from now on only handlers push.
 
@@ -321,6 +325,19 @@ class Stream(Closing):
         """As `StreamPort.drain` of worker 0."""
         self.port().drain()
 
+    def drive(self) -> None:
+        """Drive MPI if this thread may, and handle nothing. A communication thread of the program calls it repeatedly.
+
+        Where only the main thread may call MPI, it does this while workers are at work in other threads. Releases the
+        GIL.
+
+        Raises
+        ------
+        InvalidStateError
+            The stream is closed.
+        """
+        self._inner.drive()
+
     def statistics(self) -> dict[str, Any]:
         """Return what all ports of this process have done so far. Call while none of them is at work.
 
@@ -331,7 +348,7 @@ class Stream(Closing):
         took beyond the bound, and ``peak_buffers`` were filled at a time. ``latency_samples`` items were timed, and
         ``latency_median_seconds``, ``latency_p99_seconds`` and ``latency_max_seconds`` say how long they took.
         """
-        return dict(self._inner.statistics())
+        return dict(self._inner.statistics(None))
 
     def close(self) -> None:
         """End the stream; nothing if it is closed. Collective; blocks.

@@ -341,7 +341,7 @@ def compile_all(topology: Topology | str, patterns: Sequence[Pattern], route: st
     CountMismatchError
         A sender and its receiver disagree.
     """
-    regions = topology if isinstance(topology, Topology) else Topology(topology)
+    regions = Topology.of(topology)
     inner = extension.Plans.make(regions._inner, _inner_of(patterns), route, deduplicate)
     return Plans(inner, regions, route, deduplicate)
 
@@ -357,7 +357,7 @@ def explain(topology: Topology | str, patterns: Sequence[Pattern], machine: str 
     topology, patterns : as of `compile_all`
     machine, item_bytes, shares_memory : as of `Plans.simulate`
     """
-    regions = topology if isinstance(topology, Topology) else Topology(topology)
+    regions = Topology.of(topology)
     name = machine.name if isinstance(machine, Machine) else machine
     memory = "ranks of a node share memory" if shares_memory else "messages inside nodes, too"
     estimates = extension.estimates(regions._inner, _inner_of(patterns), text_of_machine(machine), item_bytes,

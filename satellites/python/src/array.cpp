@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "crossdock/distributed_array.hpp"
-#include "support.hpp"
+#include "started_object.hpp"
 
 namespace crossdock::python {
 
@@ -220,9 +220,8 @@ class entry_kind {
     // The last of several. What each rank's MPI moves is bytes, unless it is a number.
     entry_operation replacing() const {
         entry_operation result;
-        if (with_number(dtype_, [&](auto number) {
-                result = typed_update<decltype(number)>(replace());
-            }))
+        if (with_number(dtype_,
+                        [&](auto number) { result = typed_update<decltype(number)>(replace()); }))
             return result;
         result = by_function("replace", copy_of(item_bytes_));
         result.predefined = {MPI_BYTE, MPI_REPLACE};
@@ -430,6 +429,12 @@ class array_object {
         result["received"] = sums.received;
         result["combined"] = sums.combined;
         result["arrived"] = last.arrived;
+        result["combine_locally_seconds"] = last.seconds.combine_locally;
+        result["combine_on_the_way_seconds"] = last.seconds.combine_on_the_way;
+        result["write_seconds"] = last.seconds.write;
+        result["read_seconds"] = last.seconds.read;
+        result["split_seconds"] = last.seconds.split;
+        result["communicate_seconds"] = last.seconds.communicate;
         return result;
     }
 
@@ -499,40 +504,41 @@ class array_object {
 };
 
 // Requests for the same entries, made again and again.
-class batch_object {
+class batch_object : public started_object<batch_object, neighbor_exchange> {
   public:
+    static constexpr started_words words{"a request", "no request", ""};
+
     batch_object(std::shared_ptr<array_parts> parts,
                  std::shared_ptr<const std::vector<count_t>> indices,
                  std::shared_ptr<neighbor_exchange> requests)
-        : parts_(std::move(parts)),
+        : started_object(parts->state, std::move(requests)),
+          parts_(std::move(parts)),
           indices_(std::move(indices)),
-          requests_(std::move(requests)),
           to_owners_(std::make_shared<std::optional<multi_sf>>()) {}
     ~batch_object() {
-        if (requests_->is_active()) values_.leak();
-        const auto state = parts_->state;
-        state->drop(std::make_shared<std::array<std::shared_ptr<void>, 3>>(std::array{
-            std::shared_ptr<void>(std::move(parts_)), std::shared_ptr<void>(std::move(requests_)),
-            std::shared_ptr<void>(std::move(to_owners_))}));
+        if (is_active()) values_.leak();
+        state_->drop(std::move(to_owners_));
+        state_->drop(std::move(object_));
+        state_->drop(std::move(parts_));
     }
-    batch_object(const batch_object&) = delete;
-    batch_object& operator=(const batch_object&) = delete;
 
-    count_t num_requests() const { return requests_->plan().num_slots(); }
-    bool is_active() const { return requests_->is_active(); }
+    void release() { values_.release(); }
+    void is_over() { parts_->engine->add_active(-1); }
+
+    count_t num_requests() const { return object_->plan().num_slots(); }
 
     void start_read(nb::handle out) {
         const begin_scope scope(*parts_->state);
         hold(false, out, "out");
-        start([&] { requests_->start_bytes(entries(), values_.bytes(), item_bytes()); });
+        start([&] { object_->start_bytes(entries(), values_.bytes(), item_bytes()); });
     }
 
     void start_update(nb::handle values, nb::handle operation) {
         const begin_scope scope(*parts_->state);
         hold(true, values, "values", operation);
         start([&] {
-            requests_->start_reverse_bytes(values_.bytes(), entries(), item_bytes(),
-                                           operation_.function());
+            object_->start_reverse_bytes(values_.bytes(), entries(), item_bytes(),
+                                         operation_.function());
         });
     }
 
@@ -582,21 +588,6 @@ class batch_object {
         });
     }
 
-    bool test() {
-        const call_scope scope(*parts_->state);
-        require_active();
-        const bool is_over = go_on([&] { return without_gil([&] { return requests_->test(); }); });
-        if (is_over) finish();
-        return is_over;
-    }
-
-    void wait() {
-        const call_scope scope(*parts_->state);
-        require_active();
-        go_on([&] { wait_until([&] { return requests_->test(); }); });
-        finish();
-    }
-
   private:
     using shared_items = std::shared_ptr<item_array>;
 
@@ -604,35 +595,20 @@ class batch_object {
 
     std::span<std::byte> entries() const {
         return {parts_->engine->entries(),
-                static_cast<std::size_t>(requests_->plan().num_items()) * item_bytes()};
+                static_cast<std::size_t>(object_->plan().num_items()) * item_bytes()};
     }
 
-    void require_active() const {
-        if (!requests_->is_active())
-            throw error(errc::invalid_state, "no request is active: start one before test or wait");
-    }
-
-    // If the arguments are wrong, this rank takes part with nothing, and the others hear of it.
     void hold(bool is_update, nb::handle given, const char* name, nb::handle operation = {}) {
-        if (requests_->is_active())
-            throw error(errc::invalid_state,
-                        "a request is active already: wait for it before the next start");
-        try {
+        require_idle();
+        hold_or_fail(is_update, item_bytes(), [&](std::size_t) {
             hold_values(values_, given, name, !is_update, *parts_->kind, num_requests());
             if (is_update) operation_.set(operation, parts_->kind->dtype(), item_bytes());
-        } catch (...) {
-            values_.release();
-            const error why = fault_in_flight();
-            without_gil([&] { requests_->fail_start(is_update, item_bytes(), why); });
-            throw;
-        }
+        });
     }
 
     // Of a call that may be left in the middle, which then keeps them.
     shared_items held(nb::handle given, const char* name, bool is_output) const {
-        if (requests_->is_active())
-            throw error(errc::invalid_state,
-                        "a request is active already: wait for it before the next start");
+        require_idle();
         auto result = std::make_shared<item_array>();
         hold_values(*result, given, name, is_output, *parts_->kind, num_requests());
         return result;
@@ -703,25 +679,10 @@ class batch_object {
         parts_->engine->add_active(1);
     }
 
-    // If requests that were active fail, they are over. A fault of this rank says more than a peer's.
-    template <class Part>
-    std::invoke_result_t<Part> go_on(Part&& part) {
-        return finishing(
-            *this, [&] { finish(); }, part);
-    }
-
-    void finish() {
-        values_.release();
-        parts_->engine->add_active(-1);
-        operation_.raise_fault();
-    }
-
     std::shared_ptr<array_parts> parts_;
     std::shared_ptr<const std::vector<count_t>> indices_;
-    std::shared_ptr<neighbor_exchange> requests_;
     std::shared_ptr<std::optional<multi_sf>> to_owners_;  // once it is needed
     item_array values_;
-    item_operation operation_;  // of the last update
 };
 
 std::unique_ptr<batch_object> array_object::prepare(nb::handle indices) const {
@@ -744,10 +705,9 @@ void bind_array(nb::module_& module) {
     define(batch, "gather", &batch_object::gather);
     define(batch, "scatter", &batch_object::scatter);
     define(batch, "fetch_and_update", &batch_object::fetch_and_update);
-    batch.def("test", &batch_object::test)
-        .def("wait", &batch_object::wait)
-        .def_prop_ro("num_requests", &batch_object::num_requests)
-        .def_prop_ro("is_active", &batch_object::is_active);
+    bind_started(batch);
+    batch.def("plan", [](const batch_object& own) { return own.plan(); })
+        .def_prop_ro("num_requests", &batch_object::num_requests);
 
     nb::class_<array_object> bound(module, "DistributedArray");
     define_static(bound, "make", &array_object::make);

@@ -140,6 +140,16 @@ void bind_context(nb::module_& module) {
                  const call_scope scope(state);
                  return to_json(state.where.machine());
              })
+        .def("with_topology",
+             [](const context_state& state, const topology& regions) {
+                 return std::make_shared<context_state>(
+                     context_state{state.where.with_topology(regions), state.calls});
+             })
+        .def("with_nodes",
+             [](const context_state& state, const topology& nodes) {
+                 return std::make_shared<context_state>(
+                     context_state{state.where.with_nodes(nodes), state.calls});
+             })
         .def("close", close_context);
 }
 

@@ -5,27 +5,22 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <tuple>
-#include <type_traits>
-
-#include "support.hpp"
+#include "started_object.hpp"
 
 namespace crossdock::python {
 
 namespace {
 
 // A gather-scatter, and the array of the operation that is active.
-class gather_object {
+class gather_object : public routed_object<gather_object, gather_scatter> {
   public:
-    gather_object(shared_context state, std::shared_ptr<gather_scatter> made)
-        : state_(std::move(state)), shared_(std::move(made)) {}
+    static constexpr started_words words{"an operation", "no operation",
+                                         "the gather-scatter is closed"};
+    using routed_object::routed_object;
     // Messages under way may use the array of an operation that nobody has waited for.
     ~gather_object() {
         if (is_active()) values_.leak();
-        state_->drop(std::move(shared_));
     }
-    gather_object(const gather_object&) = delete;
-    gather_object& operator=(const gather_object&) = delete;
 
     static std::unique_ptr<gather_object> make(const shared_context& state, nb::handle ids,
                                                nb::handle dtype, nb::handle method,
@@ -50,21 +45,15 @@ class gather_object {
         return std::make_unique<gather_object>(state, std::move(made));
     }
 
-    std::unique_ptr<gather_object> duplicate() const {
-        const begin_scope scope(*state_);
-        open();
-        auto made = collectively(*state_, [shared = shared_] {
-            return std::make_shared<gather_scatter>(shared->duplicate());
-        });
-        return std::make_unique<gather_object>(state_, std::move(made));
-    }
-
     void start(nb::handle values, nb::handle operation, bool transposed) {
         const begin_scope scope(*state_);
-        if (open().is_active())
-            throw error(errc::invalid_state,
-                        "an operation is active already: wait for it before the next start");
-        hold(values, operation, transposed);
+        require_idle();
+        hold_or_fail(transposed, 0, [&](std::size_t& item_bytes) {
+            values_.hold(values, "values", true);
+            item_bytes = values_.item_bytes();
+            values_.require_length(object_->num_ids(), "there are", "ids");
+            operation_.set(operation, values_.dtype(), item_bytes);
+        });
         // Rows of one array always lie one after the other.
         const auto combine = [by = operation_.function()](
                                  std::byte* to, count_t, const std::byte* from, value_layout,
@@ -72,91 +61,20 @@ class gather_object {
         const auto bytes = values_.bytes();
         go_on([&] {
             without_gil([&] {
-                shared_->start_bytes({&bytes, 1}, values_.item_bytes(), combine,
+                object_->start_bytes({&bytes, 1}, values_.item_bytes(), combine,
                                      {.transposed = transposed});
             });
         });
     }
 
-    bool test() {
-        const call_scope scope(*state_);
-        require_active();
-        const bool is_over = go_on([&] { return without_gil([&] { return shared_->test(); }); });
-        if (is_over) finish();
-        return is_over;
-    }
+    void release() { values_.release(); }
 
-    void wait() {
-        const call_scope scope(*state_);
-        require_active();
-        go_on([&] { wait_until([&] { return shared_->test(); }); });
-        finish();
-    }
-
-    bool is_open() const noexcept { return shared_ != nullptr; }
-    bool is_active() const noexcept { return is_open() && shared_->is_active(); }
-    bool is_trying() const { return open().is_trying(); }
-    auto tried_routes() const { return seconds_of(open().tried_routes()); }
     count_t num_ids() const { return open().num_ids(); }
     const std::string& method() const { return open().method(); }
     const std::string& route() const { return open().route(); }
-    std::string explain() const { return open().explain(); }
-
-    std::tuple<count_t, count_t, count_t, count_t> statistics() const {
-        const auto sent = open().statistics();
-        return {sent.messages, sent.items, sent.inter_region_messages, sent.inter_region_items};
-    }
-
-    void close() {
-        if (is_active())
-            throw error(errc::invalid_state, "an operation is active: wait for it before closing");
-        state_->drop(std::move(shared_));
-    }
 
   private:
-    gather_scatter& open() const {
-        if (!shared_) throw error(errc::invalid_state, "the gather-scatter is closed");
-        return *shared_;
-    }
-
-    void require_active() const {
-        if (!open().is_active())
-            throw error(errc::invalid_state,
-                        "no operation is active: start one before test or wait");
-    }
-
-    // If the arguments are wrong, this rank takes part with nothing, and the others hear of it.
-    void hold(nb::handle values, nb::handle operation, bool transposed) {
-        std::size_t item_bytes = 0;  // not known yet
-        try {
-            values_.hold(values, "values", true);
-            item_bytes = values_.item_bytes();
-            values_.require_length(shared_->num_ids(), "there are", "ids");
-            operation_.set(operation, values_.dtype(), item_bytes);
-        } catch (...) {
-            values_.release();
-            const error why = fault_in_flight();
-            without_gil([&] { shared_->fail_start(transposed, item_bytes, why); });
-            throw;
-        }
-    }
-
-    // Gives the array back where the operation fails. A fault of this rank says more than a peer's.
-    template <class Part>
-    std::invoke_result_t<Part> go_on(Part&& part) {
-        return finishing(
-            *this, [&] { finish(); }, part);
-    }
-
-    void finish() {
-        values_.release();
-        operation_.raise_fault();
-    }
-
-    shared_context state_;
-    std::shared_ptr<gather_scatter> shared_;
     item_array values_;
-    item_operation operation_;  // of the last operation
 };
 
 nb::object flagged(const shared_context& state, nb::handle ids) {
@@ -177,19 +95,9 @@ void bind_gather(nb::module_& module) {
     nb::class_<gather_object> bound(module, "GatherScatter");
     define_static(bound, "make", &gather_object::make);
     define(bound, "start", &gather_object::start);
-    bound.def("duplicate", &gather_object::duplicate)
-        .def("test", &gather_object::test)
-        .def("wait", &gather_object::wait)
-        .def("explain", &gather_object::explain)
-        .def("statistics", &gather_object::statistics)
-        .def("close", &gather_object::close)
-        .def_prop_ro("is_open", &gather_object::is_open)
-        .def_prop_ro("is_active", &gather_object::is_active)
-        .def("tried_routes", &gather_object::tried_routes)
-        .def_prop_ro("is_trying", &gather_object::is_trying)
-        .def_prop_ro("num_ids", &gather_object::num_ids)
-        .def_prop_ro("method", &gather_object::method)
-        .def_prop_ro("route", &gather_object::route);
+    bind_routed(bound);
+    bound.def_prop_ro("num_ids", &gather_object::num_ids)
+        .def_prop_ro("method", &gather_object::method);
     define(module, "flag_duplicates", &flagged);
 }
 

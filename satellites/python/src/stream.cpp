@@ -378,6 +378,11 @@ class stream_object {
         without_gil([&] { end.set_buffer_items(only, num_items); });
     }
 
+    void drive() {
+        if (!is_open()) throw error(errc::invalid_state, "the stream is closed");
+        without_gil([&] { parts_->core().drive(); });
+    }
+
     void start_drain(int worker) {
         auto& end = port(worker);
         const port_scope scope(parts_->thread_of(worker));
@@ -397,8 +402,9 @@ class stream_object {
         parts_->raising(worker, [&] { wait_until([&] { return end.test_drain(); }); });
     }
 
-    nb::dict statistics() {
-        const auto counts = parts_->core().statistics();
+    nb::dict statistics(std::optional<int> worker) {
+        auto& core = parts_->core();
+        const auto counts = worker ? core.worker(*worker).statistics() : core.statistics();
         nb::dict by_cause;
         for (int cause = 0; cause < num_flush_causes; ++cause)
             by_cause[to_string(static_cast<flush_cause>(cause))] =
@@ -538,7 +544,8 @@ void bind_stream(nb::module_& module) {
         .def("start_drain", &stream_object::start_drain)
         .def("test_drain", &stream_object::test_drain)
         .def("wait_drain", &stream_object::wait_drain)
-        .def("statistics", &stream_object::statistics)
+        .def("drive", &stream_object::drive)
+        .def("statistics", &stream_object::statistics, nb::arg().none())
         .def("close", &stream_object::close)
         .def_prop_ro("dtype", &stream_object::dtype)
         .def_prop_ro("num_workers", &stream_object::num_workers)

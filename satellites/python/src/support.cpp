@@ -67,12 +67,12 @@ error fault_in_flight() {
     }
 }
 
-call_scope::call_scope(context_state& state) : state_(&state) {
+call_scope::call_scope(context_state& state) : calls_(state.calls) {
     if (!state.where.is_open()) throw error(errc::invalid_state, "the context is closed");
-    if (state.is_in_call)
+    if (calls_->is_under_way)
         throw error(errc::invalid_state,
                     "another thread, or a signal handler's caller, is in a call on this context");
-    state.is_in_call = true;
+    calls_->is_under_way = true;
 }
 
 namespace {
@@ -87,12 +87,13 @@ void finish(collective_call_owner& call) {
 }  // namespace
 
 begin_scope::begin_scope(context_state& state) : scope_(state) {
-    if (!state.interrupted) return;
-    if (!state.interrupted->is_of_this_thread())
+    auto& interrupted = state.calls->interrupted;
+    if (!interrupted) return;
+    if (!interrupted->is_of_this_thread())
         throw error(errc::invalid_state,
                     "Ctrl-C has interrupted a call of another thread, which has to end it first");
-    finish(state.interrupted);
-    state.interrupted.reset();  // nobody waits for its result, nor for its error
+    finish(interrupted);
+    interrupted.reset();  // nobody waits for its result, nor for its error
 }
 
 void run_collective(context_state& state, std::function<void()> body) {
@@ -100,7 +101,7 @@ void run_collective(context_state& state, std::function<void()> body) {
     try {
         finish(call);
     } catch (...) {
-        state.interrupted = std::move(call);
+        state.calls->interrupted = std::move(call);
         throw;
     }
     if (const auto thrown = call->thrown()) std::rethrow_exception(thrown);

@@ -21,7 +21,6 @@
 #include "collective_call.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
-#include "crossdock/detail/select/route_trials.hpp"
 
 namespace crossdock::python {
 
@@ -48,24 +47,21 @@ std::string text_of(nb::handle object);
 /// @brief "int", for the text of a TypeError.
 std::string name_of_type(nb::handle object);
 
-/// @brief What "auto:measure" has tried: routes and their seconds.
-inline std::vector<std::pair<std::string, double>> seconds_of(
-    const std::vector<tried_route>& routes) {
-    std::vector<std::pair<std::string, double>> result;
-    for (const auto& one : routes) result.emplace_back(one.route, one.seconds);
-    return result;
-}
+/// @brief What the calls on contexts that share a communicator leave behind.
+struct context_calls {
+    bool is_under_way = false;                        // a thread of Python is in one
+    std::vector<std::shared_ptr<void>> dropped = {};  // meanwhile
+    collective_call_owner interrupted = {};           // by Ctrl-C, if any
+};
 
-/// @brief A context, and whether a thread of Python is in a call on it.
+/// @brief A context, and its calls.
 struct context_state {
     context where;
-    bool is_in_call = false;
-    std::vector<std::shared_ptr<void>> dropped = {};  // while a thread was in a call
-    collective_call_owner interrupted = {};           // by Ctrl-C, if any
+    std::shared_ptr<context_calls> calls = std::make_shared<context_calls>();
 
     /// @brief Destroys what was made with the context, once no other thread is in a call on it.
     void drop(std::shared_ptr<void> object) {
-        if (is_in_call) dropped.push_back(std::move(object));
+        if (calls->is_under_way) calls->dropped.push_back(std::move(object));
     }
 };
 using shared_context = std::shared_ptr<context_state>;
@@ -76,14 +72,14 @@ class call_scope {
     /// @throws error(errc::invalid_state)  the context is closed, or a thread is in a call on it
     explicit call_scope(context_state& state);
     ~call_scope() {
-        state_->dropped.clear();
-        state_->is_in_call = false;
+        calls_->dropped.clear();
+        calls_->is_under_way = false;
     }
     call_scope(const call_scope&) = delete;
     call_scope& operator=(const call_scope&) = delete;
 
   private:
-    context_state* state_;
+    std::shared_ptr<context_calls> calls_;
 };
 
 /// @brief As `call_scope`, for calls that others may count on: first what Ctrl-C has interrupted comes to its end.
@@ -148,18 +144,6 @@ auto collectively(context_state& state, Body&& body) {
         const auto returned = std::make_shared<std::optional<result>>();
         run_collective(state, [own_body, returned] { returned->emplace((*own_body)()); });
         return std::move(**returned);
-    }
-}
-
-/// @brief Calls `part()`. If it throws and `object` is no longer active, calls `finish()`, which gives arrays back and
-/// may throw a fault of this rank in place of what it heard of a peer's.
-template <class Object, class Finish, class Part>
-std::invoke_result_t<Part> finishing(const Object& object, Finish&& finish, Part&& part) {
-    try {
-        return part();
-    } catch (...) {
-        if (!object.is_active()) finish();
-        throw;
     }
 }
 

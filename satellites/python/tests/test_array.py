@@ -1,4 +1,5 @@
 import gc
+import json
 
 import numpy as np
 import pytest
@@ -343,6 +344,19 @@ def test_a_step_writes_updates_and_reads(world, entries):
         with pytest.raises((crossdock.InvalidArgumentError, crossdock.IndexOutOfRangeError)):
             entries.step(**(bad if world.rank == world.num_ranks - 1 else {}))
     assert entries[0] == 7
+
+
+def test_phases_of_a_batch_are_counted(world, entries):
+    entries[[0, 0, 22]]
+    assert {name for name in entries.statistics() if name.endswith("_seconds")} == {
+        f"{phase}_seconds" for phase in ("combine_locally", "combine_on_the_way", "write", "read", "split", "communicate")}
+
+
+def test_prepared_requests_have_a_plan(world, entries):
+    plan = entries.prepare(np.arange(LENGTH)).plan
+    assert plan.rank == world.rank
+    document = json.loads(plan.to_json())
+    assert (document["items"], document["slots"]) == (len(entries.owned), LENGTH)
 
 
 def test_prepared_requests_are_fetched_in_order(world, entries):

@@ -27,6 +27,27 @@ def test_nodes_may_be_divided():
         assert world.is_open
 
 
+def test_contexts_with_other_regions_or_nodes_share_the_communicator(world):
+    size = world.num_ranks
+    together = world.with_topology(f"1x{size}")
+    apart = world.with_nodes(Topology(f"{size}x1"))
+    assert (together.topology, apart.topology) == (Topology(f"1x{size}"), world.topology)
+    for one in (together, apart):
+        with crossdock.NeighborExchange(one, crossdock.Pattern.from_needed(one, [one.rank], [0])) as halo:
+            assert halo.forward(np.array([one.rank + 7])).tolist() == [7]
+            if one is together:
+                assert halo.statistics().inter_region_messages == 0
+    with pytest.raises(crossdock.InvalidTopologyError):
+        world.with_topology("2 times 4")
+    with pytest.raises(TypeError):
+        world.with_nodes(4)
+    wrong = world.with_topology(f"1x{size + 1}")
+    with pytest.raises(crossdock.Error):
+        crossdock.NeighborExchange(wrong, crossdock.Pattern.from_needed(world, [world.rank], [0]))
+    apart.close()
+    assert not world.is_open and not together.is_open
+
+
 def test_topologies_answer():
     regions = Topology("cyclic:2x3")
     assert [regions.region_of(rank) for rank in range(6)] == [0, 1, 0, 1, 0, 1]

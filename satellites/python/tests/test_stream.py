@@ -233,6 +233,23 @@ def test_items_of_one_key_combine(world, scheme, route):
     assert combined > 0
 
 
+def test_ports_count_for_themselves_and_streams_drive(world):
+    with Stream(world, int, lambda port, items: None, workers=2) as stream:
+        stream.port(1).push(np.zeros(5, int), np.arange(5))
+        stream.drive()
+        for worker in (0, 1):
+            stream.port(worker).start_drain()
+        draining = {0, 1}
+        while draining:
+            draining = {worker for worker in draining if not stream.port(worker).test_drain()}
+        counts = [stream.port(worker).statistics() for worker in (0, 1)]
+        assert [one["items"] for one in counts] == [0, 5]
+        assert sum(one["handled"] for one in counts) == (5 * world.num_ranks if world.rank == 0 else 0)
+        assert counts[0].keys() == stream.statistics().keys()
+    with pytest.raises(crossdock.InvalidStateError):
+        stream.drive()
+
+
 @pytest.mark.parametrize(("options", "text"), [
     ({"key": "no"}, "there is no field 'no'"), ({"key": "name"}, "the key 'name' has 9 bytes"),
     ({"combine": {"weight": "sum"}}, "combine has operations for"), ({"combine": "mean"}, "there is no operation"),
