@@ -1,42 +1,82 @@
 """The same words for the same things in C, Fortran, C++ and Python, and few of them in the glossary."""
+import ast
 import re
 import unittest
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 C = (PROJECT / "include/crossdock/crossdock.h").read_text(encoding="utf-8")
+PYTHON = PROJECT / "satellites/python/crossdock"
 FORTRAN = (PROJECT / "satellites/fortran/src/crossdock.f90.in").read_text(encoding="utf-8")
 
-# An object, its header in C++, and its class and file in Python.
+# An object, its headers in C++, and its class in Python.
 OBJECTS = {
-    "context": ("context.hpp", "Context", "_context.py"),
-    "neighbor_exchange": ("neighbor_exchange.hpp", "NeighborExchange", "_neighbor.py"),
-    "gather_scatter": ("gather_scatter.hpp", "GatherScatter", "_gather.py"),
-    "distributed_array": ("distributed_array.hpp", "DistributedArray", "_array.py"),
-    "prepared_batch": ("prepared_batch.hpp", "PreparedBatch", "_array.py"),
-    "stream": ("stream.hpp", "Stream", "_stream.py"),
-    "stream_port": ("stream.hpp", "StreamPort", "_stream.py"),
+    "context": (["context.hpp"], "Context"),
+    "topology": (["topology.hpp", "discover_topology.hpp"], "Topology"),
+    "pattern": (["pattern.hpp", "make_pattern.hpp"], "Pattern"),
+    "plan": (["plan.hpp"], "Plan"),
+    "neighbor_exchange": (["neighbor_exchange.hpp"], "NeighborExchange"),
+    "gather_scatter": (["gather_scatter.hpp"], "GatherScatter"),
+    "distributed_array": (["distributed_array.hpp"], "DistributedArray"),
+    "prepared_batch": (["prepared_batch.hpp"], "PreparedBatch"),
+    "stream": (["stream.hpp"], "Stream"),
+    "stream_port": (["stream.hpp"], "StreamPort"),
 }
 # Constructors and destructors have no name in C++ and Python, and overloads and lists make others superfluous.
 CONSTRUCTED = {"create", "create_from_plan", "free", "get_port"}
-CPP = {"flush_to": "flush", "num_tried_routes": "tried_routes", "owner": "owners", "start_types": "start",
-       "test_drain": "test", "tried_route": "tried_routes", "update_with": "update", "wait_drain": "wait"}
-PYTHON = {"combine_fields": "combine", "first_index": "owned", "flush_to": "flush", "id": "worker",
-          "num_tried_routes": "tried_routes", "push_urgent": "push", "size": "__len__", "start_fields": "start",
-          "start_types": "start", "tried_route": "tried_routes", "update_with": "update"}
+CPP = {"compile_all": "compile", "discover": "discover_topology", "flush_to": "flush",
+       "from_needed_range": "from_needed", "gather": "gather(_topology)?", "is_equal": "operator==",
+       "num_stages": "stages", "num_tried_routes": "tried_routes", "owner": "owners", "start_types": "start",
+       "test_drain": "test", "tried_route": "tried_routes", "update_with": "update", "wait_drain": "wait",
+       "write": "write(_pattern)?"}
+PYTHON_WORDS = {"combine_fields": "combine", "first_index": "owned", "flush_to": "flush",
+                "from_needed_range": "from_needed", "from_string": "of", "id": "worker",
+                "num_tried_routes": "tried_routes", "push_urgent": "push", "size": "__len__", "start_fields": "start",
+                "start_types": "start", "tried_route": "tried_routes", "update_with": "update"}
 # Lengths, types and addresses, which arrays of the other languages know.
 ONLY_IN_C = {"check_item", "create_from_arguments", "datatype", "num_gathered", "sizes", "start_arrays",
              "start_reverse_arrays"}
-# What Python has not, because arrays and handlers tell it, or nobody has asked for it.
-NOT_IN_PYTHON = {"context": {"with_nodes", "with_topology"}, "prepared_batch": {"plan"}, "stream": {"drive"},
-                 "stream_port": {"source", "statistics"}}
+# What Python has not, because handlers, `str` or a gather of mpi4py tell it, `planning.Plans` has it for all ranks, or it
+# reads JSON by itself.
+NOT_IN_PYTHON = {"topology": {"gather", "to_string"}, "stream_port": {"source"},
+                 "plan": {"buffer_items", "compile", "compile_all", "from_json", "is_equal", "num_stages",
+                          "stage_traffic", "total_traffic", "verify"}}
+# Structures of C, those of C++ with their headers, and where Python has the words: a class, or a file with texts.
+FIELDS = {
+    "context_options": ("context.hpp", "Context"),
+    "neighbor_options": ("neighbor_exchange.hpp", "NeighborExchange"),
+    "gather_options": ("gather_scatter.hpp", "GatherScatter"),
+    "array_options": ("distributed_array.hpp", "DistributedArray"),
+    "stream_options": ("stream_options.hpp", "Stream"),
+    "traffic": ("plan.hpp", "Traffic"),
+    "array_counts": ("detail/array/array_statistics.hpp", "array.cpp"),
+    "stream_counts": ("stream_statistics.hpp", "stream.cpp"),
+}
+# The size of a structure; and functions with their argument, which are parameters of templates in C++.
+OF_C = {"size", "user", "key", "combine"}
+MEASURING = {"measure_max_candidates", "measure_exchanges_each", "measure_max_lost_seconds", "measure_clock"}
+# What C++ has in structures of these structures.
+NESTED = {"neighbor_options": MEASURING, "gather_options": MEASURING,
+          "array_options": {"combine_locally", "combine_on_the_way"},
+          "array_counts": {"messages", "inter_region_messages", "inter_region_sent", "combine_locally_seconds",
+                           "combine_on_the_way_seconds", "write_seconds", "read_seconds", "split_seconds",
+                           "communicate_seconds"},
+          "stream_counts": {"latency_samples", "latency_median_seconds", "latency_p99_seconds", "latency_max_seconds"}}
+# Python takes a dtype or a ufunc, or nobody has asked for it.
+NOT_PYTHON_FIELDS = {"neighbor_options": {"item_bytes", *MEASURING},
+                     "gather_options": {"item_bytes", "max_message_bytes", "stripe_bytes", *MEASURING},
+                     "array_options": {"choose"}}
 
 
 def in_c(name):
     """The functions of an object, without those of an object whose name begins with this one's."""
-    names = set(re.findall(rf"\bcrossdock_{name}_(\w+)\(", C)) - ONLY_IN_C
+    names = set(re.findall(rf"\bcrossdock_{name}_(\w+)\(", C))
     longer = [other for other in OBJECTS if other.startswith(name + "_")]
     return {one for one in names if not any(f"{name}_{one}".startswith(other + "_") for other in longer)}
+
+
+def in_all(name):
+    return in_c(name) - ONLY_IN_C
 
 
 def in_fortran(name):
@@ -44,25 +84,70 @@ def in_fortran(name):
     return set(re.findall(r"(?:procedure|generic) :: (\w+) =>", declared))
 
 
+def python_classes():
+    return {node.name: node for path in sorted(PYTHON.glob("*.py"))
+            for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)}
+
+
+def in_python(kind, classes):
+    """The functions of a class, and of those that it builds on; what a constructor takes."""
+    node = classes[kind]
+    functions = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+    words = {one.name for one in functions}
+    words |= {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
+    words |= {argument.arg for one in functions if one.name == "__init__"
+              for argument in [*one.args.args, *one.args.kwonlyargs]}
+    for base in map(ast.unparse, node.bases):
+        words |= in_python(base, classes) if base in classes else set()
+    return words
+
+
+def fields(name):
+    """The fields of a structure of C."""
+    body = re.sub("//.*", "", re.search(rf"typedef struct crossdock_{name} {{(.*?)}} crossdock_{name};", C, re.DOTALL)[1])
+    return set(re.findall(r"(\w+)(?:\[\w+\]|\)\(\w+\))?;", body)) - OF_C
+
+
 class Vocabulary(unittest.TestCase):
     def test_FortranHasTheFunctionsOfC(self):
+        # Overloads, and functions of several plans.
+        only = {"pattern": {"from_needed_range"}, "plan": {"compile_all", "verify"}}
         for name in OBJECTS:
             with self.subTest(name):
-                self.assertEqual(in_fortran(name) - {"alltoallv_init"}, in_c(name))
+                self.assertEqual(in_fortran(name) - {"alltoallv_init"}, in_all(name) - only.get(name, set()))
 
     def test_CppHasTheWordsOfC(self):
-        for name, (header, _, _) in OBJECTS.items():
-            text = re.sub("//.*", "", (PROJECT / "include/crossdock" / header).read_text(encoding="utf-8"))
-            words = {CPP.get(word, word) for word in in_c(name) - CONSTRUCTED - {"source"}}
-            self.assertEqual({word for word in words if not re.search(rf"\b{word}\(", text)}, set(), name)
+        for name, (headers, _) in OBJECTS.items():
+            text = "".join(re.sub("//.*", "", (PROJECT / "include/crossdock" / header).read_text(encoding="utf-8"))
+                           for header in headers)
+            words = {CPP.get(word, word) for word in in_all(name) - CONSTRUCTED - {"source"}}
+            self.assertEqual({word for word in words if not re.search(rf"{word}\(|\b{word} ?[;=]", text)}, set(), name)
 
     def test_PythonHasTheWordsOfC(self):
-        for name, (_, kind, file) in OBJECTS.items():
-            text = (PROJECT / "satellites/python/crossdock" / file).read_text(encoding="utf-8")
-            body = re.search(rf"^class {kind}\b.*?(?=^class |^def |\Z)", text, re.DOTALL | re.MULTILINE)[0]
-            words = {PYTHON.get(word, word) for word in in_c(name) - CONSTRUCTED}
-            missing = {word for word in words if f"def {word}(" not in body}
-            self.assertEqual(missing, NOT_IN_PYTHON.get(name, set()), name)
+        classes = python_classes()
+        for name, (_, kind) in OBJECTS.items():
+            words = {PYTHON_WORDS.get(word, word) for word in in_all(name) - CONSTRUCTED}
+            self.assertEqual(words - in_python(kind, classes), NOT_IN_PYTHON.get(name, set()), name)
+
+    def test_CppHasTheFieldsOfC(self):
+        for name, (header, _) in FIELDS.items():
+            text = re.sub("//.*", "", (PROJECT / "include/crossdock" / header).read_text(encoding="utf-8"))
+            words = {word for word in fields(name) if not re.search(rf"\b{word}\b", text)}
+            self.assertEqual(words, NESTED.get(name, set()), name)
+
+    def test_PythonHasTheFieldsOfC(self):
+        classes = python_classes()
+        for name, (_, where) in FIELDS.items():
+            words = in_python(where, classes) if where in classes else set(
+                re.findall(r'result\["(\w+)"\]', (PROJECT / "satellites/python/src" / where).read_text(encoding="utf-8")))
+            self.assertEqual(fields(name) - words, NOT_PYTHON_FIELDS.get(name, set()), name)
+
+    def test_PageOfCListsTheFunctions(self):
+        page = (PROJECT / "docs/c.md").read_text(encoding="utf-8")
+        for name in OBJECTS:
+            with self.subTest(name):
+                row = re.search(rf"^\| `crossdock_{name}` \| (.*) \|$", page, re.MULTILINE)[1]
+                self.assertEqual(set(re.findall(r"`(\w+)`", row)), in_c(name) - {"free"})
 
     def test_TheGlossaryIsShort(self):
         page = (PROJECT / "docs/glossary.md").read_text(encoding="utf-8")
