@@ -1,5 +1,7 @@
 """What is made and dropped again leaves nothing behind."""
 
+import gc
+
 import numpy as np
 import pytest
 from conftest import ring
@@ -33,6 +35,8 @@ def use_stream(world, pattern):
     stream.push(world.rank, np.zeros(1, int))
     stream.drain()
     stream.close()
+    del stream  # its handler refers to it, so that only the collector frees it
+    gc.collect()
 
 
 def use_sparse(world, pattern):
