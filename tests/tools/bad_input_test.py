@@ -163,7 +163,7 @@ class BadInput(unittest.TestCase):
             for text, fault in [('{"name": oops}', "it is not JSON, from byte 10 on"),
                                 ("no json", "it is not JSON, from byte 2 on"),
                                 ("{}", 'the field "schema" is missing'),
-                                ("[1, 2]", "a field has another type")]:
+                                ("[1, 2]", "it is not an object")]:
                 file.write_text(text)
                 with self.subTest(text):
                     self.refuse(f"{file}: not a machine: {fault}", "explain", "dense:1", "--ranks", 4, "--topology",
