@@ -12,7 +12,7 @@ using namespace crossdock::c;
 
 namespace {
 
-combine_function function_of(crossdock_combine combine, void* user) {
+crossdock::value_combination function_of(crossdock_combine combine, void* user) {
     if (combine == nullptr) return nullptr;
     return [combine, user](std::byte* into, const std::byte* value) { combine(user, into, value); };
 }

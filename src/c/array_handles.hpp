@@ -10,7 +10,7 @@
 
 struct crossdock_distributed_array {
     crossdock::c::entry_type type;
-    crossdock::c::entry_writes writes;
+    crossdock::entry_writes writes;
     std::shared_ptr<crossdock::array_engine> engine;
     crossdock::c::error_site errors;
 };

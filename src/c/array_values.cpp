@@ -1,6 +1,5 @@
 #include "array_values.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "../base/datatype_mpi.hpp"
@@ -9,12 +8,6 @@
 namespace crossdock::c {
 
 namespace {
-
-template <class T, class Op>
-entry_operation typed_update(Op op) {
-    auto made = make_update_operation<T>(op);
-    return {std::make_unique<decltype(made)>(std::move(made)), predefined_for<T, Op>()};
-}
 
 // The library's own operation of MPI's, if it has one.
 template <class T>
@@ -26,89 +19,9 @@ entry_operation typed_update_by(MPI_Op operation) {
     return found;
 }
 
-// Values of which only the bytes are known here.
-class bytes_operation final : public value_operation {
-  public:
-    struct functions {
-        const char* name;
-        combine_function combine;
-        combine_function apply;  // a travelling value to an entry
-        bool combines_at_owner = false;
-    };
-
-    bytes_operation(std::size_t item_bytes, std::size_t value_bytes, functions what)
-        : item_bytes_(item_bytes), value_bytes_(value_bytes), what_(std::move(what)) {}
-
-    std::size_t value_bytes() const noexcept override { return value_bytes_; }
-    bool may_throw() const noexcept override { return false; }
-    bool combines_at_owner() const noexcept override { return what_.combines_at_owner; }
-    const char* name() const noexcept override { return what_.name; }
-    bool fill_with_identity(std::byte*, std::size_t) const noexcept override { return false; }
-
-    void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
-                 std::span<const position_t> positions, std::size_t&) const override {
-        for (const position_t p : positions) {
-            std::byte* const to = into + p * value_bytes_;
-            if (is_set[p]) {
-                what_.combine(to, from);
-            } else {
-                std::memcpy(to, from, value_bytes_);
-                is_set[p] = 1;
-            }
-            from += value_bytes_;
-        }
-    }
-
-    void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
-               std::size_t&) const override {
-        for (const count_t offset : offsets) {
-            what_.apply(entries + static_cast<std::size_t>(offset) * item_bytes_, from);
-            from += value_bytes_;
-        }
-    }
-
-  private:
-    std::size_t item_bytes_;
-    std::size_t value_bytes_;
-    functions what_;
-};
-
-combine_function copy_of(std::size_t num_bytes) {
-    return [num_bytes](std::byte* into, const std::byte* value) {
-        std::memcpy(into, value, num_bytes);
-    };
-}
-
-// That of the smaller rank, and of one rank the later.
-combine_function later_of_smallest(std::size_t item_bytes) {
-    const auto rank_of = [item_bytes](const std::byte* value) {
-        rank_t rank = 0;
-        std::memcpy(&rank, value + item_bytes, sizeof rank);
-        return rank;
-    };
-    return [rank_of, copy = copy_of(item_bytes + sizeof(rank_t))](std::byte* into,
-                                                                  const std::byte* value) {
-        if (rank_of(value) <= rank_of(into)) copy(into, value);
-    };
-}
-
-entry_operation update_of(const entry_type& type, const char* name,
-                          const combine_function& combine) {
-    return {std::make_unique<bytes_operation>(type.item_bytes(), type.item_bytes(),
-                                              bytes_operation::functions{name, combine, combine})};
-}
-
-entry_operation write_of(const entry_type& type, std::size_t value_bytes, const char* name,
-                         const combine_function& combine) {
-    return {std::make_unique<bytes_operation>(
-        type.item_bytes(), value_bytes,
-        bytes_operation::functions{name, combine, copy_of(type.item_bytes()), true})};
-}
-
-// The last of several. What each rank's MPI moves is bytes, unless it is a number.
+// The last of several.
 entry_operation replacing(const entry_type& type) {
-    entry_operation result = update_of(type, "replace", copy_of(type.item_bytes()));
-    result.predefined = {MPI_BYTE, MPI_REPLACE};
+    auto result = replacing_bytes(type.item_bytes());
     with_number(type.datatype(),
                 [&](auto number) { result = typed_update<decltype(number)>(replace()); });
     return result;
@@ -140,28 +53,25 @@ entry_operation update_by(const entry_type& type, MPI_Op operation) {
                 [&](auto number) { result = typed_update_by<decltype(number)>(operation); });
     if (result.operation) return result;
     require_commutative(operation);
-    return update_of(
-        type, "an operation of MPI",
+    return bytes_update(
+        type.item_bytes(), "an operation of MPI",
         [datatype = type.datatype(), operation](std::byte* into, const std::byte* value) {
             CROSSDOCK_MPI(MPI_Reduce_local(value, into, 1, datatype, operation));
         });
 }
 
-entry_operation update_by(const entry_type& type, combine_function combine) {
-    return update_of(type, "a function of the caller", combine);
+entry_operation update_by(const entry_type& type, value_combination combine) {
+    return bytes_update(type.item_bytes(), "a function of the caller", combine);
 }
 
-entry_writes writes_by(const entry_type& type, overwrite which, combine_function choose) {
+entry_writes writes_by(const entry_type& type, overwrite which, value_combination choose) {
     const std::size_t item_bytes = type.item_bytes();
     switch (which) {
         case overwrite::any: return {replacing(type)};
-        case overwrite::smallest_rank_last:
-            return {write_of(type, travelling_bytes(type, true), "smallest rank",
-                             later_of_smallest(item_bytes)),
-                    true};
+        case overwrite::smallest_rank_last: return crossdock::smallest_rank_last(item_bytes);
         case overwrite::user:
             if (!choose) throw error(errc::invalid_argument, "choose is a null pointer");
-            return {write_of(type, item_bytes, "chosen by the caller", choose)};
+            return {bytes_write(item_bytes, item_bytes, "chosen by the caller", std::move(choose))};
         case overwrite::minimum:
         case overwrite::maximum: break;
     }

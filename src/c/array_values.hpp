@@ -4,16 +4,10 @@
 
 #include <mpi.h>
 
-#include <functional>
-#include <memory>
-
-#include "crossdock/detail/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/bytes_operation_mpi.hpp"
 #include "crossdock/detail/array/write_rule.hpp"
 
 namespace crossdock::c {
-
-/// @brief Makes `into` both values.
-using combine_function = std::function<void(std::byte* into, const std::byte* value)>;
 
 /// @brief MPI's datatype of an entry.
 class entry_type {
@@ -45,22 +39,9 @@ class bytes_type {
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// @brief What changes entries: the library's own where it has one, which is faster, and else what
-/// C gives.
-struct entry_operation {
-    std::unique_ptr<value_operation> operation;
-    predefined_operation predefined = {};
-};
-
 /// @throws error(errc::invalid_argument)  no operation, or one that is not commutative
 entry_operation update_by(const entry_type& type, MPI_Op operation);
-entry_operation update_by(const entry_type& type, combine_function combine);
-
-/// @brief What writes do.
-struct entry_writes {
-    entry_operation by;
-    bool carries_rank = false;  ///< values travel with the rank that wrote them behind them
-};
+entry_operation update_by(const entry_type& type, value_combination combine);
 
 /// @brief Of a value, or of one and a rank, which need not be aligned.
 inline std::size_t travelling_bytes(const entry_type& type, bool carries_rank) {
@@ -69,6 +50,6 @@ inline std::size_t travelling_bytes(const entry_type& type, bool carries_rank) {
 
 /// @throws error(errc::invalid_argument)  `overwrite::user` without a function; minimum or maximum
 /// of values that have no order
-entry_writes writes_by(const entry_type& type, overwrite which, combine_function choose);
+entry_writes writes_by(const entry_type& type, overwrite which, value_combination choose);
 
 }  // namespace crossdock::c

@@ -33,75 +33,6 @@ bool with_number(nb::handle dtype, Use&& use) {
            use_if("f4", float()) || use_if("f8", double());
 }
 
-// What changes entries.
-struct entry_operation {
-    std::unique_ptr<value_operation> operation;
-    predefined_operation predefined = {};
-};
-
-template <class T, class Op>
-entry_operation typed_update(Op op) {
-    auto made = make_update_operation<T>(op);
-    return {std::make_unique<decltype(made)>(std::move(made)), predefined_for<T, Op>()};
-}
-
-// What writes do.
-struct entry_writes {
-    entry_operation by;
-    bool carries_rank = false;  // values travel with the rank that wrote them behind them
-};
-
-value_combination copy_of(std::size_t num_bytes) {
-    return [num_bytes](std::byte* into, const std::byte* value) {
-        std::memcpy(into, value, num_bytes);
-    };
-}
-
-// Of values that functions combine, and bring to entries, one after the other.
-class function_operation final : public value_operation {
-  public:
-    struct functions {
-        std::string name;
-        value_combination combine;
-        value_combination apply;  // a travelling value to an entry
-        bool combines_at_owner = false;
-    };
-
-    function_operation(std::size_t item_bytes, std::size_t value_bytes, functions what)
-        : item_bytes_(item_bytes), value_bytes_(value_bytes), what_(std::move(what)) {}
-
-    std::size_t value_bytes() const noexcept override { return value_bytes_; }
-    bool may_throw() const noexcept override { return false; }
-    bool combines_at_owner() const noexcept override { return what_.combines_at_owner; }
-    const char* name() const noexcept override { return what_.name.c_str(); }
-    bool fill_with_identity(std::byte*, std::size_t) const noexcept override { return false; }
-
-    void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
-                 std::span<const position_t> positions, std::size_t&) const override {
-        for (const position_t p : positions) {
-            std::byte* const to = into + p * value_bytes_;
-            if (std::exchange(is_set[p], 1))
-                what_.combine(to, from);
-            else
-                std::memcpy(to, from, value_bytes_);
-            from += value_bytes_;
-        }
-    }
-
-    void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
-               std::size_t&) const override {
-        for (const count_t offset : offsets) {
-            what_.apply(entries + static_cast<std::size_t>(offset) * item_bytes_, from);
-            from += value_bytes_;
-        }
-    }
-
-  private:
-    std::size_t item_bytes_;
-    std::size_t value_bytes_;
-    functions what_;
-};
-
 // Of values that a ufunc of NumPy combines: of updates, or of writes to one entry.
 class ufunc_operation final : public value_operation {
   public:
@@ -182,8 +113,9 @@ class entry_kind {
                 if (name == one.name) own = typed_update<type>(one.apply);
             });
         });
-        return own.operation ? std::move(own)
-                             : by_function(name, value_operation_of(name, dtype_, item_bytes_));
+        return own.operation
+                   ? std::move(own)
+                   : bytes_update(item_bytes_, name, value_operation_of(name, dtype_, item_bytes_));
     }
 
     // By a name or a ufunc.
@@ -193,7 +125,7 @@ class entry_kind {
                                                        item_bytes_, true)}};
         const auto name = nb::cast<std::string>(rule);
         if (name == "any") return {replacing()};
-        if (name == "smallest_rank_last") return {of_smallest_rank(), true};
+        if (name == "smallest_rank_last") return smallest_rank_last(item_bytes_);
         if (name != "minimum" && name != "maximum")
             raise_value_error(
                 "equal_writes must be \"any\", \"smallest_rank_last\", \"minimum\", "
@@ -212,36 +144,12 @@ class entry_kind {
     }
 
   private:
-    entry_operation by_function(const std::string& name, const value_combination& combine) const {
-        return {std::make_unique<function_operation>(
-            item_bytes_, item_bytes_, function_operation::functions{name, combine, combine})};
-    }
-
-    // The last of several. What each rank's MPI moves is bytes, unless it is a number.
+    // The last of several.
     entry_operation replacing() const {
-        entry_operation result;
-        if (with_number(dtype_,
-                        [&](auto number) { result = typed_update<decltype(number)>(replace()); }))
-            return result;
-        result = by_function("replace", copy_of(item_bytes_));
-        result.predefined = {MPI_BYTE, MPI_REPLACE};
+        auto result = replacing_bytes(item_bytes_);
+        with_number(dtype_,
+                    [&](auto number) { result = typed_update<decltype(number)>(replace()); });
         return result;
-    }
-
-    // The value of the smaller rank, and of one rank the later.
-    entry_operation of_smallest_rank() const {
-        const std::size_t value_bytes = item_bytes_ + sizeof(rank_t);
-        const auto rank_of = [offset = item_bytes_](const std::byte* value) {
-            rank_t rank = 0;
-            std::memcpy(&rank, value + offset, sizeof rank);
-            return rank;
-        };
-        const auto keep = [rank_of, value_bytes](std::byte* into, const std::byte* value) {
-            if (rank_of(value) <= rank_of(into)) std::memcpy(into, value, value_bytes);
-        };
-        return {std::make_unique<function_operation>(
-            item_bytes_, value_bytes,
-            function_operation::functions{"smallest rank", keep, copy_of(item_bytes_), true})};
     }
 
     nb::object dtype_;

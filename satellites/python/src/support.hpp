@@ -20,6 +20,7 @@
 
 #include "collective_call.hpp"
 #include "crossdock/context.hpp"
+#include "crossdock/detail/array/bytes_operation_mpi.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
 
 namespace crossdock::python {
@@ -208,9 +209,6 @@ T& object_argument(nb::handle given, const char* name, const char* expected) {
                          name_of_type(given));
     return *value;
 }
-
-/// @brief Makes `into` both values.
-using value_combination = std::function<void(std::byte* into, const std::byte* value)>;
 
 /// @brief The operation with a name, for items of `item_bytes` bytes that consist of numbers of a dtype.
 /// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if the numbers have none
