@@ -56,10 +56,14 @@ auto share_of_first(const communicator& comm, Make&& make, Take&& take,
         const auto length = static_cast<std::size_t>(head.length);
         const bool is_short = length * value_bytes <= head.start.size();
         if (comm.rank() != 0) {
-            const auto make_room = [&] { all.resize(length); };
-            is_short ? attempt(comm.rank(), fault, make_room) : with_reserve(make_room);
-            if (is_short && !fault)
-                std::memcpy(all.data(), head.start.data(), length * value_bytes);
+            if (is_short) {
+                attempt(comm.rank(), fault, [&] {
+                    all.resize(length);
+                    std::memcpy(all.data(), head.start.data(), length * value_bytes);
+                });
+            } else {
+                with_reserve([&] { all.resize(length); });
+            }
         }
         if (!is_short) broadcast(all.data(), length * value_bytes);
     }
