@@ -22,8 +22,11 @@ class access_epoch {
         insist([&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
     }
     ~access_epoch() {
-        for (int attempt = 0; attempt < most_attempts; ++attempt)
-            if (MPI_Win_unlock_all(window_) == MPI_SUCCESS) return;
+        try {
+            insist([&] { return MPI_Win_unlock_all(window_); });
+        } catch (...) {
+            // MPI does not work any more.
+        }
     }
     access_epoch(const access_epoch&) = delete;
     access_epoch& operator=(const access_epoch&) = delete;

@@ -118,11 +118,14 @@ void setup_rounds::stop() noexcept {
     for (rank_t rank = 0; rank < comm_.num_ranks(); ++rank) {
         if (rank == comm_.rank()) continue;
         MPI_Request request = MPI_REQUEST_NULL;
-        const auto tell = [&] {
-            return MPI_Isend(nullptr, 0, MPI_BYTE, rank, partners_->stop_tag, comm_.get(),
-                             &request);
-        };
-        if (tell() != MPI_SUCCESS) tell();
+        try {
+            insist([&] {
+                return MPI_Isend(nullptr, 0, MPI_BYTE, rank, partners_->stop_tag, comm_.get(),
+                                 &request);
+            });
+        } catch (...) {
+            // MPI does not work any more; the others are told all the same.
+        }
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     }
     take_leave();
