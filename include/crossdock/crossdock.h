@@ -135,8 +135,8 @@ crossdock_status crossdock_fail(int status, const char* sentence);
 /// start takes part with nothing, and a collective call fails on all ranks. Of several errors the first counts.
 ///
 /// That call is the next one of `start_arrays` and `start_reverse_arrays` of a neighbor exchange; starts of a
-/// gather-scatter or a prepared batch; sparse exchanges; `read`, `write`, `update`, `update_with`, `step` and `local` of
-/// a distributed array; `gather`, `scatter` and `fetch_and_update` of a prepared batch.
+/// gather-scatter or a prepared batch; sparse exchanges; `read`, `write`, `update`, `update_with`, `step` and `local`
+/// of a distributed array; `gather`, `scatter` and `fetch_and_update` of a prepared batch.
 void crossdock_fail_next(int status, const char* sentence);
 
 /// @}
