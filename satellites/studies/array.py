@@ -95,7 +95,7 @@ CONTENDERS = ["direct", "three_step", "locality:1", "locality", "grid:2", "grid:
 
 
 def label(run, case):
-    """As the rows of docs/studies.md are named."""
+    """As the rows of docs/array.md are named."""
     parts = [WORKLOADS.get(case["workload"], case["workload"])]
     parts.append(GRAPHS[case["graph"]] if "graph" in case else f"{case['entries']} entries")
     if run["edges_per_rank"] != 1 << 12:

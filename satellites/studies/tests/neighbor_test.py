@@ -110,10 +110,6 @@ class Neighbor(unittest.TestCase):
         self.assertIn("| 0 | 256 | 2 / 1 | 5 / ", self.printed)
         self.assertEqual(self.printed, self.again)
 
-    def test_TablesOfThePageAreThoseOfTheRecord(self):
-        self.assertEqual(script.rows_that_are_not_printed("NEIGHBOR", "neighbor"),
-                         (9 + 7 + 4 + 3 + 7 + 4 + 11 + 3 + 2, []))
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -67,9 +67,6 @@ class Sdde(unittest.TestCase):
         self.assertIn("| D_10 | 12 / 3 |", self.printed)
         self.assertEqual(self.printed, self.again)
 
-    def test_TablesOfThePageAreThoseOfTheRecord(self):
-        self.assertEqual(script.rows_that_are_not_printed("SDDE", "sdde"), (91, []))
-
 
 class Meshes(unittest.TestCase):
     def test_NeighborsOfABoxAreAStepApart(self):

@@ -127,9 +127,6 @@ class Stream(unittest.TestCase):
         self.assertIn("| histogram | 2000 | ww | 16 to 16 | 1 to 16 |", printed)
         self.assertEqual(printed, again)
 
-    def test_TablesOfThePageAreThoseOfTheRecord(self):
-        self.assertEqual(script.rows_that_are_not_printed("STREAM", "stream"), (24, []))
-
 
 if __name__ == "__main__":
     unittest.main()
