@@ -11,7 +11,7 @@ from command_line import DATA, TESTS, crossdock, crossdock_json
 
 FORMS_OF_MPI = ["mpi_neighbor_alltoallv", "mpi_ineighbor_alltoallv", "mpi_neighbor_alltoallv_init"]
 FORMS_OF_DROP_IN = ["drop_in:blocking", "drop_in:nonblocking", "drop_in:persistent"]
-GOLDEN = TESTS / "golden/bench_neighbor-D_10-2,3.json"
+GOLDEN = TESTS / "golden/bench_neighbor-D_10-2,3.jsonl"
 
 
 def bench(file, ranks, *more):
@@ -28,7 +28,7 @@ def record():
 
 class BenchNeighbor(unittest.TestCase):
     def test_RecordIsTheGoldenOne(self):
-        self.assertEqual(record(), json.loads(GOLDEN.read_text()))
+        self.assertEqual(record(), bench_record.records.read(GOLDEN))
 
     def test_EveryContenderIsRightAndTimed(self):
         for file, ranks, topology in [(DATA / "lp_woodw.mtx.gz", 4, "cyclic:2x2"),
