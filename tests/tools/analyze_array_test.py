@@ -5,9 +5,8 @@ import pathlib
 import tempfile
 import unittest
 
-from command_line import DATA, crossdock, crossdock_json
+from command_line import DATA, Refusing, crossdock, crossdock_json
 
-BAD_INPUT = 2
 COUNTS = ["requests", "combined_locally", "combined_on_the_way", "received", "arrived", "stages"]
 SMALL = ("--vertices-per-rank", 64, "--edges-per-rank", 256)
 
@@ -110,43 +109,27 @@ class AnalyzeArray(unittest.TestCase):
         self.assertEqual(lines[-1][0], "hypercube/none")
 
 
-class BadInput(unittest.TestCase):
+class BadInput(Refusing):
     def refuse(self, sentence, *more):
-        done = crossdock("analyze", "--array", "--ranks", 3, "--topology", "1,2", *more)
+        super().refuse(sentence, "analyze", "--array", "--ranks", 3, "--topology", "1,2", *more)
 
-        self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertTrue(done.stderr.startswith(f"crossdock: {sentence}"), done.stderr)
-        self.assertEqual(done.stdout, "")
-
-    def test_NamesThatThereAreNot(self):
+    def test_WhatThereIsNot(self):
         self.refuse("cannot open sideways", "--graph", "sideways")
         self.refuse('no route is called "sideways"; there are direct, ', "--routes", "sideways")
         self.refuse('no way to combine is called "sideways"; there are none, ', "--combine", "sideways")
-
-    def test_TooFewRequests(self):
         self.refuse("20 requests of a rank are too few to reach each of 300 entries", "--workload",
                     "overload", "--entries", 300, "--requests-per-rank", 20)
-
-    def test_PlansThatCannotBeWritten(self):
         self.refuse("cannot write /no/such/file: No such file or directory", *SMALL, "--plans", "/no/such/file")
 
     def test_WrongUsage(self):
-        for more, sentence in [
-                (("--workload", "boruvka"), "--workload requires --array"),
-                (("--array", DATA / "D_10.mtx.gz"), "FILE excludes --array"),
-                (("--array", "--exchange"), "--exchange excludes --array"),
-                (("--array", "--workload", "sideways"),
-                 "--workload: sideways not in {boruvka,neighborhood,overload}"),
-                (("--array", "--where", "nowhere"),
-                 "--where: nowhere not in {everywhere,locally,on_the_way}"),
-                (("--array", "--edges-per-rank", -3),
-                 "--edges-per-rank: Value -3 not in range 1 to 1073741824"),
-                ((), "FILE is required")]:
-            done = crossdock("analyze", "--ranks", 3, "--topology", "1,2", *more)
-
-            self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr.splitlines()[0], sentence)
-            self.assertEqual(done.stdout, "")
+        self.refuse_usage("analyze", "--ranks", 3, "--topology", "1,2", cases=[
+            (("--workload", "boruvka"), "--workload requires --array"),
+            (("--array", DATA / "D_10.mtx.gz"), "FILE excludes --array"),
+            (("--array", "--exchange"), "--exchange excludes --array"),
+            (("--array", "--workload", "sideways"), "--workload: sideways not in {boruvka,neighborhood,overload}"),
+            (("--array", "--where", "nowhere"), "--where: nowhere not in {everywhere,locally,on_the_way}"),
+            (("--array", "--edges-per-rank", -3), "--edges-per-rank: Value -3 not in range 1 to 1073741824"),
+            ((), "FILE is required")])
 
 
 if __name__ == "__main__":

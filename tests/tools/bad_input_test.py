@@ -4,32 +4,17 @@ import gzip
 import json
 import os
 import pathlib
-import tempfile
 import unittest
 
-from command_line import DATA, crossdock
+from command_line import BAD_INPUT, DATA, InFolder, crossdock, own_lines
 
 MATRIX = DATA / "D_10.mtx.gz"
-BAD_INPUT = 2
 VERBS = ["info", "demo", "explain", "try", "run", "analyze", "simulate", "draw", "report", "export", "bench",
          "calibrate", "help"]
 BENCHES = ["neighbor", "hypre", "exchange", "gather", "array", "combine", "stream"]
 
 
-def own_lines(done):
-    return [line for line in done.stderr.splitlines() if line.startswith("crossdock: ")]
-
-
-class BadInput(unittest.TestCase):
-    def refuse(self, sentence, *arguments, ranks=None):
-        done = crossdock(*arguments, ranks=ranks)
-
-        self.assertEqual(done.returncode, BAD_INPUT, arguments)
-        self.assertEqual(own_lines(done), ["crossdock: " + sentence])
-        self.assertEqual(done.stdout, "")
-        if ranks is None:
-            self.assertEqual(done.stderr, f"crossdock: {sentence}\n")
-
+class BadInput(InFolder):
     def refuse_everywhere(self, sentence, file, topology, *more):
         """For verbs with and without MPI, with three ranks."""
         with self.subTest("analyze"):
@@ -38,102 +23,68 @@ class BadInput(unittest.TestCase):
             self.refuse(sentence, "bench", "neighbor", file, "--topology", topology, *more,
                         "--json", ranks=3)
 
-    def test_MissingFile(self):
+    def test_FileThatIsNoMatrix(self):
+        text = gzip.decompress(MATRIX.read_bytes())[:5000]
+        text = text[:text.rindex(b"\n") + 1]
+        for content, fault in [
+                (MATRIX.read_bytes()[:2000], "the gzip data is truncated"),
+                (text, f"7614 entries are announced, but the text has only {len(text)} bytes"),
+                (b"no matrix\n", "Line 1: "),
+                (bytes(range(7, 256)) + bytes(16), "this is no Matrix Market file, which is text: its byte 249 is 0")]:
+            file = self.folder / "file.mtx"
+            file.write_bytes(content)
+            self.refuse_everywhere(f"{file}: {fault}", file, "1,2")
         self.refuse_everywhere("cannot open /no/such.mtx", "/no/such.mtx", "1,2")
 
-    def test_TruncatedGzip(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "short.mtx.gz"
-            file.write_bytes(MATRIX.read_bytes()[:2000])
+    def test_WorkloadThatIsNone(self):
+        for file, sentence in [("dense:0", '"dense:0": dense:K needs a positive number of items K'),
+                               ("random:3", "random:3 needs more than 3 ranks"),
+                               ("random:x", '"random:x": random:K needs a positive number of partners K')]:
+            self.refuse_everywhere(sentence, file, "1,2")
+        self.write("part.txt", "level 0 rows 2 ranks 1 starts 0 1\n")
+        for folder, sentence in [
+                ("/no/such", "cannot open /no/such"),
+                (self.folder, f"{self.folder}/part.txt, line 1: the starts do not ascend from 0 to 2")]:
+            self.refuse(sentence, "bench", "neighbor", f"amg:{folder}", "--topology", "1,2", ranks=3)
 
-            self.refuse_everywhere(f"{file}: the gzip data is truncated", file, "1,2")
-
-    def test_TruncatedText(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "short.mtx"
-            text = gzip.decompress(MATRIX.read_bytes())[:5000]
-            text = text[:text.rindex(b"\n") + 1]
-            file.write_bytes(text)
-
-            self.refuse_everywhere(
-                f"{file}: 7614 entries are announced, but the text has only {len(text)} bytes",
-                file, "1,2")
-
-    def test_MalformedFile(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "text.mtx"
-            file.write_text("no matrix\n")
-
-            for ranks in (None, 3):
-                done = crossdock("demo", file, ranks=ranks)
-
-                self.assertEqual(done.returncode, BAD_INPUT)
-                self.assertEqual(len(own_lines(done)), 1)
-                self.assertIn(str(file), own_lines(done)[0])
-
-    def test_TopologyThatDoesNotFit(self):
-        self.refuse_everywhere('topology "2x2" describes 4 ranks, but there are 3', MATRIX, "2x2")
-        self.refuse('topology "2x2" describes 4 ranks, but there are 3', "info", "--topology", "2x2",
-                    ranks=3)
-        self.refuse('topology "2x2" describes 4 ranks, but there are 3', "demo", MATRIX, "--topology",
-                    "2x2", ranks=3)
-
-    def test_UnknownRoute(self):
-        for arguments, ranks in [(("analyze", MATRIX, "--ranks", 3, "--topology", "1,2"), None),
-                                 (("bench", "neighbor", MATRIX, "--topology", "1,2"), 3)]:
-            done = crossdock(*arguments, "--routes", "direct,sideways", ranks=ranks)
-
-            self.assertEqual(done.returncode, BAD_INPUT)
-            self.assertEqual(len(own_lines(done)), 1)
-            self.assertTrue(own_lines(done)[0].startswith(
-                'crossdock: no route is called "sideways"; there are direct, '))
-
-    def test_UnknownAlgorithm(self):
-        done = crossdock("bench", "exchange", MATRIX, "--topology", "1,2", "--algorithms",
-                         "nonblocking,sideways", ranks=3)
-
-        self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertEqual(len(own_lines(done)), 1)
-        self.assertTrue(own_lines(done)[0].startswith(
-            'crossdock: no exchange algorithm is called "sideways"; there are auto, personalized, '))
-
-    def test_AlgorithmThatDoesNotFit(self):
-        self.refuse("the algorithm rma exchanges messages of one size only", "bench", "exchange",
-                    MATRIX, "--topology", "1,2", "--algorithms", "nonblocking,rma", ranks=3)
-        self.refuse("grid:1x2 has too few places for 3 ranks; give larger sides", "bench", "exchange", MATRIX,
-                    "--topology", "1,2", "--algorithms", "routed:grid:1x2", ranks=3)
-
-    def test_RouteThatDoesNotFit(self):
+    def test_RouteOrAlgorithmThatIsNoneOrDoesNotFit(self):
+        self.refuse_everywhere('no route is called "sideways"; there are direct, ', MATRIX, "1,2", "--routes",
+                               "direct,sideways")
         self.refuse_everywhere("grid:1x2 has too few places for 3 ranks; give larger sides", MATRIX, "1,2",
                                "--routes", "grid:1x2")
+        for algorithm, sentence in [
+                ("sideways", 'no exchange algorithm is called "sideways"; there are auto, personalized, '),
+                ("rma", "the algorithm rma exchanges messages of one size only"),
+                ("routed:grid:1x2", "grid:1x2 has too few places for 3 ranks; give larger sides")]:
+            self.refuse(sentence, "bench", "exchange", MATRIX, "--topology", "1,2", "--algorithms",
+                        f"nonblocking,{algorithm}", ranks=3)
 
-    def test_StreamThatDoesNotFit(self):
-        self.refuse('unknown scheme "sideways"; there are auto, ww, wps, wsp, pp, node', "bench",
-                    "stream", "--scheme", "sideways", "--table-bytes", 4096, ranks=3)
-        self.refuse("a table of 16 bytes has no entry for each of 3 workers", "bench", "stream",
-                    "--table-bytes", 16, ranks=3)
+    def test_PartitionThatIsNone(self):
+        self.refuse_everywhere("the seed 'x' is not a number", MATRIX, "1,2", "--partition", "random:x")
 
-    def test_BadPartition(self):
-        self.refuse_everywhere("the seed 'x' is not a number", MATRIX, "1,2", "--partition",
-                               "random:x")
+    def test_TopologyThatDoesNotFit(self):
+        sentence = 'topology "2x2" describes 4 ranks, but there are 3'
+        self.refuse_everywhere(sentence, MATRIX, "2x2")
+        for verb in (("info",), ("demo", MATRIX)):
+            self.refuse(sentence, *verb, "--topology", "2x2", ranks=3)
 
-    def test_DensePatternWithoutItems(self):
-        self.refuse_everywhere('"dense:0": dense:K needs a positive number of items K', "dense:0",
-                               "1,2")
+    def test_MachineThatIsNoJson(self):
+        for text, fault in [('{"name": oops}', "it is not JSON, from byte 10 on"),
+                            ("no json", "it is not JSON, from byte 2 on"),
+                            ("{}", 'the field "schema" is missing'), ("[1, 2]", "it is not an object")]:
+            file = self.write("machine.json", text)
+            with self.subTest(text):
+                self.refuse(f"{file}: not a machine: {fault}", "explain", "dense:1", "--ranks", 4, "--topology", "2x2",
+                            "--machine", file)
 
-    def test_RandomPatternWithTooManyPartners(self):
-        self.refuse_everywhere("random:3 needs more than 3 ranks", "random:3", "1,2")
-        self.refuse_everywhere('"random:x": random:K needs a positive number of partners K', "random:x",
-                               "1,2")
+    def test_FileNameThatIsNoText(self):
+        file = os.fsencode(self.folder) + b"/\xff.mtx.gz"
+        pathlib.Path(os.fsdecode(file)).write_bytes(MATRIX.read_bytes())
 
-    def test_HierarchyThatIsNone(self):
-        self.refuse("cannot open /no/such", "bench", "neighbor", "amg:/no/such", "--topology", "1,2",
-                    ranks=3)
-        with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "part.txt").write_text("level 0 rows 2 ranks 1 starts 0 1\n")
+        done = crossdock("analyze", os.fsdecode(file), "--ranks", 3, "--topology", "1,2", "--json")
 
-            self.refuse(f"{folder}/part.txt, line 1: the starts do not ascend from 0 to 2", "bench",
-                        "neighbor", f"amg:{folder}", "--topology", "1,2", ranks=3)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(json.loads(done.stdout)["file"], f"{self.folder}/\ufffd.mtx.gz")
 
     def test_UnknownLevel(self):
         for ranks in (None, 3):
@@ -157,37 +108,6 @@ class BadInput(unittest.TestCase):
             self.assertRegex(done.stderr, r"^crossdock: what is kept of each of 2147483647 ranks needs about [0-9.]+ GiB "
                                           r"of memory, but may take [0-9.]+ [KMG]iB only\n$")
 
-    def test_MachineThatIsNoJson(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "machine.json"
-            for text, fault in [('{"name": oops}', "it is not JSON, from byte 10 on"),
-                                ("no json", "it is not JSON, from byte 2 on"),
-                                ("{}", 'the field "schema" is missing'),
-                                ("[1, 2]", "it is not an object")]:
-                file.write_text(text)
-                with self.subTest(text):
-                    self.refuse(f"{file}: not a machine: {fault}", "explain", "dense:1", "--ranks", 4, "--topology",
-                                "2x2", "--machine", file)
-
-    def test_MatrixThatIsNoText(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "garbage.mtx"
-            file.write_bytes(bytes(range(7, 256)) + bytes(16))
-
-            self.refuse_everywhere(f"{file}: this is no Matrix Market file, which is text: its byte 249 is 0", file,
-                                   "1,2")
-
-    def test_FileNameThatIsNoText(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.fsencode(folder) + b"/\xff.mtx.gz"
-            pathlib.Path(os.fsdecode(file)).write_bytes(MATRIX.read_bytes())
-
-            done = crossdock("analyze", os.fsdecode(file), "--ranks", 3, "--topology", "1,2", "--json")
-
-            self.assertEqual(done.returncode, 0)
-            self.assertEqual(json.loads(done.stdout)["file"], f"{folder}/\ufffd.mtx.gz")
-
-
 class WrongUsage(unittest.TestCase):
     def test_IsExplainedOnce(self):
         for arguments, sentence in [
@@ -206,6 +126,8 @@ class WrongUsage(unittest.TestCase):
                  "--product: a recorded hierarchy has no matrices"),
                 (("bench", "exchange", MATRIX, "--values", "sizes"),
                  "--values: sizes not in {pattern,indices}"),
+                (("explain", "dense:1", "--ranks", 4, "--topology", "2x2", "--replay", 0),
+                 "--replay: Value 0 not in range 1 to 1000"),
                 (("bench", "stream", "--workers", 0),
                  "--workers: Value 0 not in range 1 to 1000000000")]:
             for ranks in (None, 3):
@@ -214,12 +136,6 @@ class WrongUsage(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertEqual(done.stderr.splitlines().count(sentence), 1, done.stderr)
                 self.assertEqual(done.stdout, "")
-
-    def test_NumberOutsideItsRangeIsToldTheRange(self):
-        done = crossdock("explain", "dense:1", "--ranks", 4, "--topology", "2x2", "--replay", 0)
-
-        self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertEqual(done.stderr.splitlines()[0], "--replay: Value 0 not in range 1 to 1000")
 
     def test_MistypedVerbsGetTheNearest(self):
         for words, verb in [(("simluate", "x"), "simulate"), (("analyse",), "analyze"), (("Bench",), "bench"),

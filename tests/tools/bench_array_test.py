@@ -3,9 +3,8 @@
 import unittest
 
 import bench_record
-from command_line import DATA, crossdock, crossdock_json
+from command_line import DATA, Refusing, crossdock, crossdock_json
 
-BAD_INPUT = 2
 PHASES = ["combine_locally", "combine_on_the_way", "write", "read", "split", "communicate"]
 STRATEGIES = ["none", "sort", "hash", "search_tree", "envelope_hash", "envelope_sort"]
 SMALL = ("--vertices-per-rank", 64, "--edges-per-rank", 256)
@@ -125,46 +124,19 @@ class BenchPreparedReads(unittest.TestCase):
         self.assertEqual((sent["hypercube"]["messages"], sent["hypercube"]["items"]), (8 * 3, 32 * 7))
 
 
-class BadInput(unittest.TestCase):
-    def refuse(self, sentence, *more):
-        done = crossdock("bench", "array", "--topology", "1,2", *more, ranks=3)
-
-        own = [line for line in done.stderr.splitlines() if line.startswith("crossdock: ")]
-        self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertEqual(len(own), 1)
-        self.assertTrue(own[0].startswith("crossdock: " + sentence), own)
-        self.assertEqual(done.stdout, "")
-
-    def test_NamesThatThereAreNot(self):
-        self.refuse("cannot open sideways", "--graph", "sideways")
-        self.refuse('no route is called "sideways"; there are direct, ', "--routes", "sideways")
-        self.refuse('no way to combine is called "sideways"; there are none, ', "--combine", "sideways")
-
-    def test_TooFewRequests(self):
-        self.refuse("20 requests of a rank are too few to reach each of 300 entries", "--workload",
-                    "overload", "--entries", 300, "--requests-per-rank", 20)
-
+class BadInput(Refusing):
     def test_TooManyVertices(self):
-        self.refuse("a graph of 100000002 vertices has too many for distinct weights", "--graph", "gnm",
-                    "--vertices-per-rank", 33333334, "--edges-per-rank", 1)
+        self.refuse("a graph of 100000002 vertices has too many for distinct weights", "bench", "array", "--topology",
+                    "1,2", "--graph", "gnm", "--vertices-per-rank", 33333334, "--edges-per-rank", 1, ranks=3)
 
     def test_WrongUsage(self):
-        for more, sentence in [
-                (("--workload", "sideways"),
-                 "--workload: sideways not in {boruvka,neighborhood,overload}"),
-                (("--baselines", "sideways"), "--baselines: sideways not in {plain,rma,petsc_sf}"),
-                (("--vertices-per-rank", 0),
-                 "--vertices-per-rank: Value 0 not in range 1 to 1073741824"),
-                (("--entries", -1), "--entries: Value -1 not in range 1 to 1073741824"),
-                (("--seed", -1), "--seed: Value -1 not in range 0 to 9223372036854775807"),
-                (("--iterations", 0), "--iterations: Value 0 not in range 1 to 1000000000"),
-                (("--prepared", "--workload", "boruvka"), "--prepared: boruvka reads nothing again"),
-                (("--prepared", "--baselines", "rma"), "--baselines excludes --prepared")]:
-            done = crossdock("bench", "array", *more)
-
-            self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr.splitlines()[0], sentence)
-            self.assertEqual(done.stdout, "")
+        self.refuse_usage("bench", "array", cases=[
+            (("--workload", "sideways"), "--workload: sideways not in {boruvka,neighborhood,overload}"),
+            (("--baselines", "sideways"), "--baselines: sideways not in {plain,rma,petsc_sf}"),
+            (("--vertices-per-rank", 0), "--vertices-per-rank: Value 0 not in range 1 to 1073741824"),
+            (("--seed", -1), "--seed: Value -1 not in range 0 to 9223372036854775807"),
+            (("--prepared", "--workload", "boruvka"), "--prepared: boruvka reads nothing again"),
+            (("--prepared", "--baselines", "rma"), "--baselines excludes --prepared")])
 
 
 if __name__ == "__main__":

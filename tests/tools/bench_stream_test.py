@@ -3,9 +3,8 @@
 import unittest
 
 import bench_record
-from command_line import DATA, crossdock, crossdock_json
+from command_line import DATA, Refusing, crossdock, crossdock_json
 
-BAD_INPUT = 2
 SCHEMES = ["ww", "wps", "wsp", "pp", "node"]
 CAUSES = ["full", "request", "idle", "age", "pressure", "urgent", "drain"]
 SMALL_TABLE = ("--updates", 3000, "--table-bytes", 1 << 16)
@@ -171,46 +170,28 @@ class RatiosOfTables(unittest.TestCase):
                 bench_record.check_ratio(self, ratio, "7007.0", "21.5")
 
 
-class BadInput(unittest.TestCase):
+class BadInput(Refusing):
     def refuse(self, sentence, *more, ranks=3):
-        done = crossdock("bench", "stream", *more, ranks=ranks)
+        super().refuse(sentence, "bench", "stream", *more, ranks=ranks)
 
-        own = [line for line in done.stderr.splitlines() if line.startswith("crossdock: ")]
-        self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertEqual(len(own), 1)
-        self.assertTrue(own[0].startswith("crossdock: " + sentence), own)
-        self.assertEqual(done.stdout, "")
-
-    def test_NamesThatThereAreNot(self):
+    def test_WhatThereIsNotAndWhatDoesNotFit(self):
         self.refuse('unknown scheme "sideways"; there are auto, ww, ', *SMALL_TABLE, "--scheme", "sideways")
-        self.refuse('no route is called "sideways"; there are direct, ', *SMALL_TABLE, "--route",
-                    "sideways")
+        self.refuse('no route is called "sideways"; there are direct, ', *SMALL_TABLE, "--route", "sideways")
         self.refuse("cannot open sideways", "--workload", "sssp", "--graph", "sideways")
-
-    def test_WhatDoesNotFit(self):
         self.refuse('topology "2x2" describes 4 ranks, but there are 3', "--nodes", "2x2")
         self.refuse("a table of 16 bytes has no entry for each of 3 workers", "--table-bytes", 16)
         self.refuse("ping_ack needs two workers", "--workload", "ping_ack", ranks=1)
 
     def test_WrongUsage(self):
-        for more, sentence in [
-                (("--workload", "sideways"),
-                 "--workload: sideways not in {histogram,index_gather,sssp,phold,ping_ack}"),
-                (("--combine", "on"), "--combine: only sssp combines"),
-                (("--combine", "sideways"), "--combine: sideways not in {on,off}"),
-                (("--workload", "phold", "--sub-blocks", 4096),
-                 "--sub-blocks: only histogram updates a table"),
-                (("--workload", "sssp", "--rate", 0.5), "--rate: only histogram can be slower"),
-                (("--rate", 2), "--rate: Value 2 not in range 0.000000 to 1.000000"),
-                (("--priorities", 3), "--priorities: Value 3 not in range 1 to 2"),
-                (("--workers", 0), "--workers: Value 0 not in range 1 to 1000000000"),
-                (("--buffer-items", "16,0"),
-                 "--buffer-items: Value 0 not in range 1 to 1073741824")]:
-            done = crossdock("bench", "stream", *more)
-
-            self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr.splitlines()[0], sentence)
-            self.assertEqual(done.stdout, "")
+        self.refuse_usage("bench", "stream", cases=[
+            (("--workload", "sideways"), "--workload: sideways not in {histogram,index_gather,sssp,phold,ping_ack}"),
+            (("--combine", "on"), "--combine: only sssp combines"),
+            (("--combine", "sideways"), "--combine: sideways not in {on,off}"),
+            (("--workload", "phold", "--sub-blocks", 4096), "--sub-blocks: only histogram updates a table"),
+            (("--workload", "sssp", "--rate", 0.5), "--rate: only histogram can be slower"),
+            (("--rate", 2), "--rate: Value 2 not in range 0.000000 to 1.000000"),
+            (("--priorities", 3), "--priorities: Value 3 not in range 1 to 2"),
+            (("--buffer-items", "16,0"), "--buffer-items: Value 0 not in range 1 to 1073741824")])
 
 
 if __name__ == "__main__":

@@ -5,11 +5,9 @@ import re
 import tempfile
 import unittest
 
-from command_line import DATA, TESTS, crossdock, crossdock_json
+from command_line import DATA, crossdock, crossdock_json
 
 MATRIX = DATA / "D_10.mtx.gz"
-ROUND = TESTS / "golden/machine-round.json"
-BAD_INPUT = 2
 HIERARCHY = """level 0 rows 6 ranks 3 starts 0 2 4 6
 0 1 2 0 1
 2 1 1 0
@@ -85,11 +83,6 @@ class Explain(unittest.TestCase):
         self.assertEqual(len(lines), 6)
         self.assertEqual(lines[-1], f"{lines[4].split()[0]} has the lowest price.")
 
-    def test_MachineDecides(self):
-        found = explain("dense:1", "--ranks", 16, "--topology", "4x4", "--machine", ROUND)
-
-        self.assertEqual(found["machine"], "round")
-
     def test_TableEndsWithTheReason(self):
         done = crossdock("explain", "dense:1", "--ranks", 64, "--topology", "16x4")
 
@@ -136,13 +129,6 @@ class Explain(unittest.TestCase):
 
         self.assertEqual([level["level"] for level in found["levels"]], [0, 1])
         self.assertEqual(found["levels"][1]["candidates"], second["levels"][0]["candidates"])
-
-    def test_MachineThatIsNoneIsRefused(self):
-        done = crossdock("explain", MATRIX, "--ranks", 4, "--topology", "2x2", "--machine", "/no/such")
-
-        self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertIn("/no/such", done.stderr)
-
 
 if __name__ == "__main__":
     unittest.main()

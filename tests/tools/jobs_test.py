@@ -5,13 +5,11 @@ tests/cluster/slurm_test submits one to a real Slurm.
 
 import json
 import os
-import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
-from command_line import TESTS
+from command_line import TESTS, InFolder
 
 PROJECT = TESTS.parent.parent
 JOBS = PROJECT / "tools/jobs"
@@ -27,11 +25,9 @@ esac
 """
 
 
-class Jobs(unittest.TestCase):
+class Jobs(InFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         for name in ("srun", "mpiexec"):
             (self.folder / name).write_text(LAUNCHER)
             (self.folder / name).chmod(0o755)

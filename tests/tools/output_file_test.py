@@ -1,17 +1,13 @@
 """Verbs that write a file: what is there already stays what it is, unless it is a regular file."""
 
 import os
-import pathlib
 import stat
-import tempfile
 import threading
 import unittest
 
-from command_line import DATA, crossdock
+from command_line import BAD_INPUT, DATA, InFolder, crossdock
 
-MATRIX = DATA / "D_10.mtx.gz"
 BENCH = DATA.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.jsonl"
-BAD_INPUT = 2
 # Every verb that writes, and the option that names the file.
 VERBS = {
     "export": ("export", "dense:1", "--ranks", 3, "--topology", "1,2", "--route", "direct", "--format", "json",
@@ -25,12 +21,7 @@ VERBS = {
 BEGINNINGS = {"export": b'{', "analyze": b'{"schema":', "draw": b"<?xml", "report": b"<!", "calibrate": b"{"}
 
 
-class OutputFile(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class OutputFile(InFolder):
     def each_verb(self, name):
         """Each with a path in a folder of its own, what is called, and how the content begins."""
         for verb, arguments in VERBS.items():
@@ -106,11 +97,8 @@ class OutputFile(unittest.TestCase):
     def test_FolderThatIsMissingIsSaidAtOnce(self):
         for verb, _, arguments, _ in self.each_verb("unused"):
             with self.subTest(verb):
-                done = crossdock(*arguments[:-1], "/no/such/file.svg")
-
-                self.assertEqual((done.returncode, done.stdout), (BAD_INPUT, ""))
-                self.assertEqual(done.stderr,
-                                 "crossdock: cannot write /no/such/file.svg: No such file or directory\n")
+                self.refuse("cannot write /no/such/file.svg: No such file or directory", *arguments[:-1],
+                            "/no/such/file.svg")
 
     def test_FullDeviceIsAFault(self):
         if os.getuid() == 0 and not self.writes_through_links():

@@ -2,17 +2,14 @@
 
 import html.parser
 import json
-import pathlib
 import re
-import tempfile
 import unittest
 
-from command_line import DATA, crossdock
+from command_line import BAD_INPUT, DATA, InFolder, crossdock
 
 MPI = ["mpi_persistent", "mpi_neighbor_alltoallv", "mpi_neighbor_alltoallv_init"]
 QUICK = ["--calibrate-seconds", "0.01", "--iterations", "2"]
 GIVEN = ["--machine", "generic_100g", "--iterations", "2"]
-BAD_INPUT = 2
 VOID = {"meta", "rect", "path"}
 
 
@@ -45,12 +42,7 @@ class Page(html.parser.HTMLParser):
         return json.loads(self.script)
 
 
-class Try(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Try(InFolder):
     def try_(self, *arguments, ranks, environment=None):
         page = self.folder / "try.html"
         done = crossdock("try", *arguments, "-o", page, ranks=ranks, environment=environment)
@@ -225,10 +217,7 @@ class Try(unittest.TestCase):
         self.assertIn("crossdock.try/1", (self.folder / "report.html").read_text())
 
     def refuse(self, sentence, *arguments, ranks=4):
-        done = crossdock("try", *arguments, ranks=ranks)
-        self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
-        self.assertEqual([line for line in done.stderr.splitlines() if line.startswith("crossdock: ")],
-                         [f"crossdock: {sentence}"])
+        super().refuse(sentence, "try", *arguments, ranks=ranks)
 
     def test_BadInputIsSaidBeforeAnythingIsMeasured(self):
         page = self.folder / "try.html"
