@@ -6,12 +6,7 @@ program context_test
     type(crossdock_context) :: world, other, none
     integer :: status, rank, num_ranks
 
-    call MPI_Init()
-    call return_errors()
-    call MPI_Comm_rank(MPI_COMM_WORLD, rank)
-    call MPI_Comm_size(MPI_COMM_WORLD, num_ranks)
-    call world%create(MPI_COMM_WORLD, status)
-    call expect_success(status, "a context")
+    call set_up(world, rank, num_ranks)
     call expect(world%rank() == rank, "the context has the rank")
     call expect(world%num_ranks() == num_ranks, "the context has the number of ranks")
     call names_of_statuses()
@@ -21,13 +16,8 @@ program context_test
     call contexts_with_topologies()
     call faults()
     call world%close(status)
-    call expect_success(status, "close")
-    call world%close(status)
-    call expect_success(status, "a second close")
-    call world%free()
-    call world%free()
-    call expect(world%rank() == -1, "a context that was freed has no rank")
-    call finish()
+    call expect_success(status, "the first close")
+    call finish(world)
 
 contains
 
