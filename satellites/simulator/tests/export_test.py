@@ -93,14 +93,6 @@ class BadInput(unittest.TestCase):
         self.assertEqual(done.stderr, f"crossdock: {sentence}\n")
         self.assertEqual(done.stdout, "")
 
-    def test_MoreRanksThanRows(self):
-        self.refuse(f"461 ranks are more than the 460 rows of {MATRIX}", MATRIX, 461, "461x1",
-                    "--route", "direct", "--format", "goal")
-
-    def test_TopologyThatDoesNotFit(self):
-        self.refuse('topology "2x2" describes 4 ranks, but there are 3', MATRIX, 3, "2x2", "--route",
-                    "direct", "--format", "json")
-
     def test_FileThatCannotBeWritten(self):
         self.refuse("cannot write /no/such/file: No such file or directory", MATRIX, 3, "1,2", "--route", "direct",
                     "--format", "json", "-o", "/no/such/file")

@@ -328,8 +328,6 @@ class BadInput(unittest.TestCase):
     def test_ExchangeThatDoesNotFit(self):
         self.refuse("the algorithm rma exchanges messages of one size only", MATRIX, "--ranks", 3,
                     "--topology", "1,2", "--exchange", "--algorithms", "rma")
-        self.refuse(f"461 ranks are more than the 460 rows of {MATRIX}", MATRIX, "--ranks", 461,
-                    "--topology", "461x1", "--exchange")
         done = crossdock("simulate", MATRIX, "--ranks", 16, "--topology", "4x4", "--exchange", "--memory",
                          "10k")
         self.assertEqual(done.returncode, BAD_INPUT)
@@ -342,19 +340,16 @@ class BadInput(unittest.TestCase):
             done = crossdock("simulate", MATRIX, "--ranks", 3, "--topology", "1,2", "--machine", missing)
             self.assertEqual(done.returncode, BAD_INPUT)
             self.assertIn(missing, done.stderr)
-            for old, new, word in [('"hand_over_seconds": 1.5e-07', '"hand_over_seconds": -1', "hand_over"),
-                                   ('"matching_seconds": 5e-09,', "", "matching_seconds"),
-                                   ('"latency_seconds": 3e-07', '"latency_seconds": 3e-05', "latency")]:
-                file = pathlib.Path(folder) / "bad.json"
-                self.assertEqual(text.count(old), 1)
-                file.write_text(text.replace(old, new))
+            self.assertEqual(text.count('"matching_seconds": 5e-09,'), 1)
+            file = pathlib.Path(folder) / "bad.json"
+            file.write_text(text.replace('"matching_seconds": 5e-09,', ""))
 
-                done = crossdock("simulate", MATRIX, "--ranks", 3, "--topology", "1,2", "--machine", file)
+            done = crossdock("simulate", MATRIX, "--ranks", 3, "--topology", "1,2", "--machine", file)
 
-                self.assertEqual(done.returncode, BAD_INPUT)
-                self.assertEqual(len(done.stderr.splitlines()), 1)
-                self.assertIn(str(file), done.stderr)
-                self.assertIn(word, done.stderr)
+            self.assertEqual(done.returncode, BAD_INPUT)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.assertIn(str(file), done.stderr)
+            self.assertIn("matching_seconds", done.stderr)
 
 
 if __name__ == "__main__":

@@ -7,35 +7,16 @@
 namespace crossdock::loggp_replay_test {
 namespace {
 
+using namespace test;
+
 constexpr picoseconds ns = 1000;
 
-operation send_to(rank_t peer, count_t bytes, int tag = 0) {
-    operation what;
-    what.kind = operation_kind::send;
-    what.peer = peer;
-    what.tag = tag;
-    what.message_bytes = bytes;
-    return what;
-}
-
-operation receive_from(rank_t peer, count_t bytes, int tag = 0) {
-    operation what = send_to(peer, bytes, tag);
-    what.kind = operation_kind::receive;
-    return what;
-}
-
-operation copy_of(count_t bytes) {
-    operation what;
-    what.copied_bytes = bytes;
-    return what;
-}
-
-rank_layout layout_of(const char* regions) { return rank_layout(topology::from_string(regions)); }
-
 // Overhead 100 ns, latency 1000 ns, 2 ns for each byte of a message; a byte is copied in 1 ns.
-machine round_machine() {
-    auto m = test::uniform_machine(100, 1000, 2);
+machine round_machine(count_t rendezvous_bytes = 0) {
+    auto m = uniform_machine(100, 1000, 2);
     m.copy_seconds_per_byte = 1e-9;
+    if (rendezvous_bytes > 0)
+        for (auto& level : m.levels) level.rendezvous_bytes = rendezvous_bytes;
     return m;
 }
 
@@ -45,49 +26,25 @@ simulation replay(const char* regions, const schedule& s, simulation_options opt
     return simulate(layout_of(regions), s, m, options);
 }
 
-std::vector<picoseconds> finish_ns(const simulation& result) {
-    auto times = result.finish;
-    for (auto& time : times) time /= ns;
-    return times;
-}
-
-using times = std::vector<picoseconds>;
-
 TEST(StrictLogGP, AMessageThatNothingDelaysTakesWhatItTakesByDefault) {
-    schedule s;
-    s.begin_rank();
-    s.add(send_to(1, 11));
-    s.begin_rank();
-    s.add(receive_from(0, 11));
+    const auto s = made_of({{send_to(1, 11)}, {receive_from(0, 11)}});
 
     EXPECT_EQ(finish_ns(replay("2x1", s)), (times{100, 100 + 1000 + 100 + 10 * 2}));
     EXPECT_EQ(replay("2x1", s).finish, simulate(layout_of("2x1"), s, round_machine()).finish);
 }
 
 TEST(StrictLogGP, BytesKeepTheReceiversCoreBusy) {
-    schedule s;
-    s.begin_rank();
-    for (const rank_t peer : {1, 2, 3}) s.add(receive_from(peer, 201));
-    for (int k = 0; k < 3; ++k) {
-        s.begin_rank();
-        s.add(send_to(0, 201));
-    }
+    const auto s = all_to_first(4, 201);
 
     const auto by_default = simulate(layout_of("4x1"), s, round_machine());
 
     EXPECT_EQ(finish_ns(replay("4x1", s))[0], 1100 + 3 * (100 + 400));
-    EXPECT_EQ(by_default.finish[0] / ns, 1100 + 3 * 400 + 100);
+    EXPECT_EQ(finish_ns(by_default)[0], 1100 + 3 * 400 + 100);
 }
 
 TEST(StrictLogGP, ASendWaitsForTheInterfaceAndTheCoreDoesWhatElseIsPossible) {
-    schedule s;
-    s.begin_rank();
-    s.add(send_to(1, 201, 0));
-    s.add(send_to(1, 201, 1));
-    s.add(copy_of(50));
-    s.begin_rank();
-    s.add(receive_from(0, 201, 0));
-    s.add(receive_from(0, 201, 1));
+    const auto s = made_of({{send_to(1, 201, 0), send_to(1, 201, 1), copy_of(50)},
+                            {receive_from(0, 201, 0), receive_from(0, 201, 1)}});
 
     EXPECT_EQ(finish_ns(replay("2x1", s)), (times{400 + 100, 1100 + 2 * 500}));
 
@@ -97,28 +54,16 @@ TEST(StrictLogGP, ASendWaitsForTheInterfaceAndTheCoreDoesWhatElseIsPossible) {
 }
 
 TEST(StrictLogGP, AGapLongerThanTheOverheadDelaysTheReceiver) {
-    schedule s;
-    s.begin_rank();
-    for (const rank_t peer : {1, 2}) s.add(receive_from(peer, 1));
-    for (int k = 0; k < 2; ++k) {
-        s.begin_rank();
-        s.add(send_to(0, 1));
-    }
     simulation_options with_gap;
     with_gap.gap = 250 * ns;
 
-    EXPECT_EQ(finish_ns(replay("3x1", s, with_gap)), (times{1100 + 250 + 100, 100, 100}));
+    EXPECT_EQ(finish_ns(replay("3x1", all_to_first(3, 1), with_gap)),
+              (times{1100 + 250 + 100, 100, 100}));
 }
 
 TEST(StrictLogGP, AMessageIsReceivedBeforeItsReceiveIsPosted) {
-    schedule s;
-    s.begin_rank();
-    const auto late = s.add(receive_from(2, 1));
-    s.add(receive_from(1, 1), std::vector{late});
-    s.begin_rank();
-    s.add(send_to(0, 1));
-    s.begin_rank();
-    s.add(send_to(0, 1));
+    const auto s = made_of(
+        {{receive_from(2, 1), receive_from(1, 1).after({0})}, {send_to(0, 1)}, {send_to(0, 1)}});
     simulation_options options;
     options.start = {0, 0, 5000 * ns};
 
@@ -126,105 +71,65 @@ TEST(StrictLogGP, AMessageIsReceivedBeforeItsReceiveIsPosted) {
 }
 
 TEST(StrictLogGP, WhatRequiresARendezvousWaitsUntilItIsReceived) {
-    auto m = round_machine();
-    for (auto& level : m.levels) level.rendezvous_bytes = 10;
-    schedule s;
-    s.begin_rank();
-    const auto sent = s.add(send_to(1, 11));
-    s.add(copy_of(30), std::vector{sent});
-    s.begin_rank();
-    const auto first = s.add(copy_of(5000));
-    s.add(receive_from(0, 11), std::vector{first});
+    const auto s = made_of({{send_to(1, 11), copy_of(30).after({0})},
+                            {copy_of(5000), receive_from(0, 11).after({0})}});
 
-    EXPECT_EQ(finish_ns(replay("2x1", s, {}, m)), (times{5000 + 30, 5000 + 120}));
+    EXPECT_EQ(finish_ns(replay("2x1", s, {}, round_machine(10))), (times{5000 + 30, 5000 + 120}));
     EXPECT_EQ(finish_ns(replay("2x1", s)), (times{100 + 30, 5000 + 120}));
 }
 
 TEST(StrictLogGP, ARendezvousIsReceivedAndThenWaitsForItsReceive) {
-    auto m = round_machine();
-    for (auto& level : m.levels) level.rendezvous_bytes = 10;
-    schedule s;
-    s.begin_rank();
-    const auto sent = s.add(send_to(1, 11));
-    s.add(send_to(2, 1), std::vector{sent});
-    s.begin_rank();
-    const auto first = s.add(receive_from(2, 1));
-    s.add(receive_from(0, 11), std::vector{first});
-    s.begin_rank();
-    s.add(receive_from(0, 1));
-    s.add(send_to(1, 1));
+    const auto s = made_of({{send_to(1, 11), send_to(2, 1).after({0})},
+                            {receive_from(2, 1), receive_from(0, 11).after({0})},
+                            {receive_from(0, 1), send_to(1, 1)}});
     simulation_options options;
     options.start = {0, 0, 5000 * ns};
 
     // The receive is posted when the core of rank 1 is free again.
-    EXPECT_EQ(finish_ns(replay("3x1", s, options, m)), (times{6200 + 100, 6200, 6200 + 1200}));
+    EXPECT_EQ(finish_ns(replay("3x1", s, options, round_machine(10))),
+              (times{6200 + 100, 6200, 6200 + 1200}));
 }
 
 TEST(StrictLogGP, WhatWaitsForACoreBeginsInTheOrderInWhichItCameToBe) {
-    schedule s;
-    s.begin_rank();
-    const auto first = s.add(copy_of(1500));
-    s.add(receive_from(1, 1));
-    s.add(send_to(1, 1), std::vector{first});
-    s.begin_rank();
-    s.add(send_to(0, 1));
-    s.add(receive_from(0, 1));
+    const auto s = made_of({{copy_of(1500), receive_from(1, 1), send_to(1, 1).after({0})},
+                            {send_to(0, 1), receive_from(0, 1)}});
 
     // The send became possible when the copy began, before the message was sent.
     EXPECT_EQ(finish_ns(replay("2x1", s)), (times{1500 + 200, 1500 + 1200}));
 }
 
 TEST(StrictLogGP, SendsComeBeforeCopiesThatBecomePossibleWithThem) {
-    schedule s;
-    s.begin_rank();
-    s.add(copy_of(40));
-    s.add(send_to(1, 1));
-    s.begin_rank();
-    s.add(receive_from(0, 1));
+    const auto s = made_of({{copy_of(40), send_to(1, 1)}, {receive_from(0, 1)}});
 
     EXPECT_EQ(finish_ns(replay("2x1", s)), (times{140, 1200}));
 }
 
 TEST(StrictLogGP, CopyingComesBeforeASendAndAfterAReceive) {
-    schedule s;
-    s.begin_rank();
-    auto send = send_to(1, 1);
-    send.copied_bytes = 30;
-    s.add(send);
-    s.begin_rank();
-    auto receive = receive_from(0, 1);
-    receive.copied_bytes = 20;
-    s.add(receive);
+    auto send = send_to(1, 1), receive = receive_from(0, 1);
+    send.what.copied_bytes = 30;
+    receive.what.copied_bytes = 20;
 
-    EXPECT_EQ(finish_ns(replay("2x1", s)), (times{130, 130 + 1100 + 20}));
+    EXPECT_EQ(finish_ns(replay("2x1", made_of({{send}, {receive}}))),
+              (times{130, 130 + 1100 + 20}));
 }
 
 TEST(StrictLogGP, WhatIsHandedOverIsAMessage) {
-    schedule s;
-    s.begin_rank();
-    auto send = send_to(1, 11);
-    send.is_hand_over = true;
-    s.add(send);
-    s.begin_rank();
-    auto receive = receive_from(0, 11);
-    receive.is_hand_over = true;
-    s.add(receive);
+    auto send = send_to(1, 11), receive = receive_from(0, 11);
+    send.what.is_hand_over = receive.what.is_hand_over = true;
 
-    EXPECT_EQ(finish_ns(replay("1x2", s)), (times{100, 1220}));
+    EXPECT_EQ(finish_ns(replay("1x2", made_of({{send}, {receive}}))), (times{100, 1220}));
 }
 
 TEST(StrictLogGP, TheSharesOfAllRanksAddUpToTheSlowestTimeEach) {
-    auto m = round_machine();
-    for (auto& level : m.levels) level.rendezvous_bytes = 10;
     const auto layout = layout_of("2x3");
     const auto plans =
-        test::plans_of({{1, 2, 3, 4, 5}, {0, 5}, {3}, {1}, {}, {0, 2}}, "2x3", "three_step");
+        plans_of({{1, 2, 3, 4, 5}, {0, 5}, {3}, {1}, {}, {0, 2}}, "2x3", "three_step");
     simulation_options options;
-    options.charge = charging::loggp;
     options.start = {0, 0, 700 * ns, 0, 0, 0};
     options.mean_noise = 50 * ns;
 
-    const auto result = simulate(layout, schedule_of(layout, plans, {8, false}), m, options);
+    const auto result =
+        replay("2x3", schedule_of(layout, plans, {8, false}), options, round_machine(10));
 
     double sum = result.shares.copying + result.shares.idle;
     for (const double share : result.shares.by_level) sum += share;
@@ -234,13 +139,8 @@ TEST(StrictLogGP, TheSharesOfAllRanksAddUpToTheSlowestTimeEach) {
 TEST(StrictLogGP, RefusesCoresThatAreSharedAndOperationsThatWaitForEachOther) {
     auto shared = round_machine();
     shared.num_cores = 1;
-    schedule s;
-    s.begin_rank();
-    const auto receive = s.add(receive_from(1, 1));
-    s.add(send_to(1, 1), std::vector{receive});
-    s.begin_rank();
-    const auto other = s.add(receive_from(0, 1));
-    s.add(send_to(0, 1), std::vector{other});
+    const auto s = made_of({{receive_from(1, 1), send_to(1, 1).after({0})},
+                            {receive_from(0, 1), send_to(0, 1).after({0})}});
 
     EXPECT_THROW(replay("2x1", s, {}, shared), error);
     EXPECT_THROW(replay("2x1", s), error);

@@ -1,10 +1,13 @@
 /// @file
-/// @brief Small plans for the tests of this folder.
+/// @brief Small plans and schedules for the tests of this folder.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "crossdock/plan.hpp"
+#include "crossdock/schedule.hpp"
+#include "crossdock/simulate.hpp"
 
 namespace crossdock::test {
 
@@ -31,6 +34,69 @@ inline std::vector<plan> plans_of(const std::vector<std::vector<rank_t>>& destin
                                   const char* regions, const char* route) {
     const auto topo = topology::from_string(regions);
     return compile(topo, items_to(destinations), *make_route(route, topo));
+}
+
+/// @brief An operation, and which ones of its rank it waits for.
+struct step {
+    operation what;
+    std::vector<std::uint32_t> required = {};
+
+    step after(std::vector<std::uint32_t> places) const { return {what, std::move(places)}; }
+};
+
+inline step send_to(rank_t peer, count_t bytes, int tag = 0) {
+    step made;
+    made.what.kind = operation_kind::send;
+    made.what.peer = peer;
+    made.what.tag = tag;
+    made.what.message_bytes = bytes;
+    return made;
+}
+
+inline step receive_from(rank_t peer, count_t bytes, int tag = 0) {
+    auto made = send_to(peer, bytes, tag);
+    made.what.kind = operation_kind::receive;
+    return made;
+}
+
+inline step copy_of(count_t bytes, count_t items = 0) {
+    step made;
+    made.what.copied_bytes = bytes;
+    made.what.copied_items = items;
+    return made;
+}
+
+/// @brief The steps of each rank.
+inline schedule made_of(const std::vector<std::vector<step>>& ranks) {
+    schedule made;
+    for (const auto& steps : ranks) {
+        made.begin_rank();
+        for (const auto& one : steps) made.add(one.what, one.required);
+    }
+    return made;
+}
+
+/// @brief Every rank but rank 0 sends one message to it.
+inline schedule all_to_first(rank_t num_ranks, count_t bytes) {
+    std::vector<std::vector<step>> ranks(1);
+    for (rank_t peer = 1; peer < num_ranks; ++peer) {
+        ranks[0].push_back(receive_from(peer, bytes));
+        ranks.push_back({send_to(0, bytes)});
+    }
+    return made_of(ranks);
+}
+
+inline rank_layout layout_of(const char* regions) {
+    return rank_layout(topology::from_string(regions));
+}
+
+using times = std::vector<picoseconds>;
+
+/// @brief When each rank is done, in nanoseconds.
+inline times finish_ns(const simulation& result) {
+    auto finish = result.finish;
+    for (auto& time : finish) time /= 1000;
+    return finish;
 }
 
 }  // namespace crossdock::test
