@@ -3,25 +3,12 @@
  * is on one. */
 #include <mpi_advance.h>
 
-#include <cstdio>
 #include <memory>
 #include <vector>
 
-#include "crossdock/crossdock.h"
+#include "expecting.h"
 
 namespace {
-
-int rank = 0;
-int num_ranks = 1;
-int num_failures = 0;
-
-void expect(bool is_true, int line, const char* what) {
-    if (is_true) return;
-    ++num_failures;
-    std::fprintf(stderr, "[rank %d] line %d: %s (last error: %s)\n", rank, line, what,
-                 crossdock_last_error());
-}
-#define EXPECT(condition) expect(condition, __LINE__, #condition)
 
 // Who has to do with whom, and how many packets; the message of a rank to itself is one of them.
 bool sends(int source, int destination) {
@@ -71,56 +58,57 @@ std::vector<int> spread(const std::vector<int>& peers, const std::vector<int>& n
     return all;
 }
 
+// What a rank sends in an exchange, and what comes.
+struct buffers {
+    buffers(const plan& p, int scale)
+        : exports(p.procs_to, scale, true),
+          wanted(p.procs_from, scale, false),
+          imports(wanted.values.size(), -1) {}
+
+    void expect_success(int code) const {
+        EXPECT(code == MPI_SUCCESS);
+        EXPECT(imports == wanted.values);
+    }
+
+    messages exports, wanted;
+    std::vector<double> imports;
+};
+
 void post_alltoallv(const plan& p, int scale) {
-    const messages exports(p.procs_to, scale, true);
-    const messages wanted(p.procs_from, scale, false);
-    std::vector<double> imports(wanted.values.size(), -1);
-    const auto sendcounts = spread(p.procs_to, exports.lengths);
-    const auto sdispls = spread(p.procs_to, exports.starts);
-    const auto recvcounts = spread(p.procs_from, wanted.lengths);
-    const auto rdispls = spread(p.procs_from, wanted.starts);
-
-    EXPECT(MPIX_Alltoallv(exports.values.data(), sendcounts.data(), sdispls.data(), MPI_DOUBLE,
-                          imports.data(), recvcounts.data(), rdispls.data(), MPI_DOUBLE,
-                          *p.mpix_comm) == MPI_SUCCESS);
-
-    EXPECT(imports == wanted.values);
+    buffers all(p, scale);
+    const auto sendcounts = spread(p.procs_to, all.exports.lengths);
+    const auto sdispls = spread(p.procs_to, all.exports.starts);
+    const auto recvcounts = spread(p.procs_from, all.wanted.lengths);
+    const auto rdispls = spread(p.procs_from, all.wanted.starts);
+    all.expect_success(MPIX_Alltoallv(all.exports.values.data(), sendcounts.data(), sdispls.data(),
+                                      MPI_DOUBLE, all.imports.data(), recvcounts.data(),
+                                      rdispls.data(), MPI_DOUBLE, *p.mpix_comm));
 }
 
 // Trilinos 16: the neighbors in an MPIX_Topo, made for every exchange.
 void post_neighbor_alltoallv_topo(const plan& p, int scale) {
-    messages exports(p.procs_to, scale, true);
-    messages wanted(p.procs_from, scale, false);
-    std::vector<double> imports(wanted.values.size(), -1);
-
+    buffers all(p, scale);
     MPIX_Info* xinfo;
     MPIX_Topo* xtopo;
     MPIX_Info_init(&xinfo);
     MPIX_Topo_init(static_cast<int>(p.procs_from.size()), p.procs_from.data(),
-                   wanted.lengths.data(), static_cast<int>(p.procs_to.size()), p.procs_to.data(),
-                   exports.lengths.data(), xinfo, &xtopo);
-    EXPECT(MPIX_Neighbor_alltoallv_topo(exports.values.data(), exports.lengths.data(),
-                                        exports.starts.data(), MPI_DOUBLE, imports.data(),
-                                        wanted.lengths.data(), wanted.starts.data(), MPI_DOUBLE,
-                                        xtopo, *p.mpix_comm) == MPI_SUCCESS);
+                   all.wanted.lengths.data(), static_cast<int>(p.procs_to.size()),
+                   p.procs_to.data(), all.exports.lengths.data(), xinfo, &xtopo);
+    all.expect_success(MPIX_Neighbor_alltoallv_topo(
+        all.exports.values.data(), all.exports.lengths.data(), all.exports.starts.data(),
+        MPI_DOUBLE, all.imports.data(), all.wanted.lengths.data(), all.wanted.starts.data(),
+        MPI_DOUBLE, xtopo, *p.mpix_comm));
     MPIX_Topo_free(&xtopo);
     MPIX_Info_free(&xinfo);
-
-    EXPECT(imports == wanted.values);
 }
 
 // Trilinos 14: the neighbors with the communicator.
 void post_neighbor_alltoallv(const plan& p, int scale) {
-    const messages exports(p.procs_to, scale, true);
-    const messages wanted(p.procs_from, scale, false);
-    std::vector<double> imports(wanted.values.size(), -1);
-
-    EXPECT(MPIX_Neighbor_alltoallv(exports.values.data(), exports.lengths.data(),
-                                   exports.starts.data(), MPI_DOUBLE, imports.data(),
-                                   wanted.lengths.data(), wanted.starts.data(), MPI_DOUBLE,
-                                   *p.mpix_comm) == MPI_SUCCESS);
-
-    EXPECT(imports == wanted.values);
+    buffers all(p, scale);
+    all.expect_success(MPIX_Neighbor_alltoallv(
+        all.exports.values.data(), all.exports.lengths.data(), all.exports.starts.data(),
+        MPI_DOUBLE, all.imports.data(), all.wanted.lengths.data(), all.wanted.starts.data(),
+        MPI_DOUBLE, *p.mpix_comm));
 }
 
 void expect_nothing_is_exchanged(MPIX_Comm* comm) {
@@ -173,14 +161,9 @@ void run() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    start_ranks(&argc, &argv);
 
     run();
 
-    MPI_Allreduce(MPI_IN_PLACE, &num_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) std::printf("%d expectations failed on %d ranks\n", num_failures, num_ranks);
-    MPI_Finalize();
-    return num_failures == 0 ? 0 : 1;
+    return end_ranks();
 }

@@ -3,23 +3,11 @@
  * value and infos are MPI's. Prints what is wrong and fails on all ranks if anything is on one. */
 #include "mpi_advance.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "crossdock/crossdock.h"
+#include "expecting.h"
 
 enum { ROWS = 4, MOST = 128 };
-
-static int rank, num_ranks, num_failures;
-
-static void expect(int is_true, int line, const char* what) {
-    if (is_true) return;
-    ++num_failures;
-    fprintf(stderr, "[rank %d] line %d: %s (last error: %s)\n", rank, line, what,
-            crossdock_last_error());
-}
-#define EXPECT(condition) expect(condition, __LINE__, #condition)
 
 /* Row i of the matrix has the columns i, i + 1, i + ROWS, i + 2 ROWS + 1 and 0, of all columns, in a circle. */
 enum { ENTRIES = 5 };
@@ -123,9 +111,7 @@ static void multiply_transposed(package* p, MPIX_Request* request, double* sent,
 }
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    start_ranks(&argc, &argv);
 
     package p = {0};
     find_needed(&p);
@@ -228,8 +214,5 @@ int main(int argc, char** argv) {
     MPIX_Free(p.send_starts);
     free(p.send_columns);
 
-    MPI_Allreduce(MPI_IN_PLACE, &num_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) printf("%d expectations failed on %d ranks\n", num_failures, num_ranks);
-    MPI_Finalize();
-    return num_failures == 0 ? 0 : 1;
+    return end_ranks();
 }

@@ -2,22 +2,11 @@
  * fails on all ranks if anything is on one. */
 #include "crossdock/mpix.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "crossdock/crossdock.h"
+#include "expecting.h"
 
 enum { MOST = 64, UNTOUCHED = -77 };
 
-static int rank, num_ranks, last, num_failures;
-
-static void expect(int is_true, int line, const char* what) {
-    if (is_true) return;
-    ++num_failures;
-    fprintf(stderr, "[rank %d] line %d: %s (last error: %s)\n", rank, line, what,
-            crossdock_last_error());
-}
-#define EXPECT(condition) expect(condition, __LINE__, #condition)
+static int last;
 
 /* One rank's messages; the values of each say who sends to whom and which they are. Everyone sends to
  * rank 0 and to itself, and rank r to rank r + 2. */
@@ -65,10 +54,6 @@ static messages untouched(int num, int size) {
     list.num = num;
     list.size = size;
     return list;
-}
-
-static int are_equal(const int* a, const int* b, int length) {
-    return memcmp(a, b, (size_t)length * sizeof(int)) == 0;
 }
 
 static int is_untouched(const messages* list) {
@@ -125,9 +110,9 @@ static int are_equal_or_empty(const int* a, const int* b, int length) {
     return length == 0 ? a == NULL : are_equal(a, b, length);
 }
 
-static void the_library_allocates(const MPIX_Info* xinfo, const MPIX_Comm* xcomm) {
-    const messages out = sent(2), in = expected(2), all = sent(-1), any = expected(-1);
-    int num = UNTOUCHED, size = UNTOUCHED, *src = NULL, *counts = NULL, *displs = NULL;
+static void constant_is_allocated(int num, const MPIX_Info* xinfo, const MPIX_Comm* xcomm) {
+    const messages out = sent(2), in = expected(2);
+    int* src = NULL;
     void* values = NULL;
     EXPECT(MPIX_Alltoall_crs_alloc(out.num, out.peers, 2, MPI_INT, out.values, &num, &src, 2,
                                    MPI_INT, &values, xinfo, xcomm) == MPI_SUCCESS);
@@ -135,7 +120,13 @@ static void the_library_allocates(const MPIX_Info* xinfo, const MPIX_Comm* xcomm
     EXPECT(are_equal_or_empty(src, in.peers, in.num));
     EXPECT(are_equal_or_empty(values, in.values, 2 * in.num));
     EXPECT(MPIX_Free(src) == MPI_SUCCESS && MPIX_Free(values) == MPI_SUCCESS);
+}
 
+static void the_library_allocates(const MPIX_Info* xinfo, const MPIX_Comm* xcomm) {
+    const messages all = sent(-1), any = expected(-1);
+    int num = UNTOUCHED, size = UNTOUCHED, *src = NULL, *counts = NULL, *displs = NULL;
+    void* values = NULL;
+    constant_is_allocated(UNTOUCHED, xinfo, xcomm);
     EXPECT(MPIX_Alltoallv_crs_alloc(all.num, all.size, all.peers, all.counts, all.displacements,
                                     MPI_INT, all.values, &num, &size, &src, &counts, &displs,
                                     MPI_INT, &values, xinfo, xcomm) == MPI_SUCCESS);
@@ -228,11 +219,8 @@ static void objects_convert(MPIX_Comm* xcomm) {
     EXPECT(again == NULL);
     check_all(NULL, xcomm);
 
-    EXPECT(MPIX_Comm_from_context(NULL, context) == MPI_ERR_ARG);
     EXPECT(MPIX_Comm_from_context(&again, NULL) == MPI_ERR_ARG);
     EXPECT(MPIX_Comm_get_context(NULL, &context) == MPI_ERR_ARG);
-    EXPECT(MPIX_Comm_get_context(xcomm, NULL) == MPI_ERR_ARG);
-    EXPECT(MPIX_Info_from_options(NULL, &options) == MPI_ERR_ARG);
     options.size = 0;
     EXPECT(MPIX_Info_from_options(&xinfo, &options) == MPI_ERR_ARG);
     EXPECT(MPIX_Info_get_options(NULL, &options) == MPI_ERR_ARG);
@@ -240,15 +228,7 @@ static void objects_convert(MPIX_Comm* xcomm) {
 }
 
 static void every_algorithm_delivers(MPIX_Comm* xcomm) {
-    const char* const algorithms[] = {"auto",
-                                      "personalized",
-                                      "nonblocking",
-                                      "locality_personalized",
-                                      "locality_nonblocking",
-                                      "locality_rma",
-                                      "reduce_scatter",
-                                      "shared_memory",
-                                      "routed:grid:2"};
+    const char* const algorithms[] = {"auto", "reduce_scatter", "locality_rma", "routed:grid:2"};
     check_all(NULL, xcomm);
     MPIX_Info* xinfo = NULL;
     EXPECT(MPIX_Info_init(&xinfo) == MPI_SUCCESS);
@@ -269,9 +249,8 @@ static void every_algorithm_delivers(MPIX_Comm* xcomm) {
 }
 
 static void a_known_number_takes_the_place_of_counting(MPIX_Comm* xcomm) {
-    const char* const algorithms[] = {"auto", "personalized", "reduce_scatter", "nonblocking",
-                                      "locality_personalized"};
-    const messages out = sent(2), in = expected(2), any = expected(-1);
+    const char* const algorithms[] = {"auto", "personalized", "reduce_scatter", "nonblocking"};
+    const messages in = expected(2), any = expected(-1);
     MPIX_Info* xinfo = NULL;
     EXPECT(MPIX_Info_init(&xinfo) == MPI_SUCCESS);
     EXPECT(MPIX_Info_set(xinfo, "recv_nnz", "known") == MPI_SUCCESS);
@@ -280,16 +259,7 @@ static void a_known_number_takes_the_place_of_counting(MPIX_Comm* xcomm) {
         check_constant(in.num, xinfo, xcomm);
         check_variable(any.num, any.size, xinfo, xcomm);
         check_variable(any.num, -1, xinfo, xcomm);
-
-        int num = in.num, *src = NULL;
-        void* values = NULL;
-        EXPECT(MPIX_Alltoall_crs_alloc(out.num, out.peers, 2, MPI_INT, out.values, &num, &src, 2,
-                                       MPI_INT, &values, xinfo, xcomm) == MPI_SUCCESS);
-        EXPECT(num == in.num);
-        EXPECT(are_equal_or_empty(src, in.peers, in.num));
-        EXPECT(are_equal_or_empty(values, in.values, 2 * in.num));
-        MPIX_Free(src);
-        MPIX_Free(values);
+        constant_is_allocated(in.num, xinfo, xcomm);
     }
     EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS);
 }
@@ -374,25 +344,21 @@ static void too_little_room_is_told_to_all(MPIX_Comm* xcomm) {
 /* What a rank's arguments are to the function under test; the last rank's are spoiled. */
 typedef struct arguments {
     messages out, got;
-    int *dest, *sendcounts, *src, *recvcounts, *recv_nnz, *recv_size;
-    void *sendvals, *recvvals;
+    int *src, *recv_nnz, *recv_size;
+    void* recvvals;
     int count, recvcount;
-    MPI_Datatype sendtype, recvtype;
+    MPI_Datatype recvtype;
 } arguments;
 
 static void prepare(arguments* a, int count) {
     a->out = sent(count);
     a->got = untouched(-1, -1);
-    a->dest = a->out.peers;
-    a->sendcounts = a->out.counts;
     a->src = a->got.peers;
-    a->recvcounts = a->got.counts;
     a->recv_nnz = &a->got.num;
     a->recv_size = &a->got.size;
-    a->sendvals = a->out.values;
     a->recvvals = a->got.values;
     a->count = a->recvcount = count;
-    a->sendtype = a->recvtype = MPI_INT;
+    a->recvtype = MPI_INT;
 }
 
 static void expect_refused(const arguments* a, int result, int error_class, const char* text) {
@@ -404,7 +370,7 @@ static void expect_refused(const arguments* a, int result, int error_class, cons
 static void expect_constant_refused(arguments* a, int error_class, const char* text,
                                     MPIX_Comm* xcomm) {
     const int result =
-        MPIX_Alltoall_crs(a->out.num, a->dest, a->count, a->sendtype, a->sendvals, a->recv_nnz,
+        MPIX_Alltoall_crs(a->out.num, a->out.peers, a->count, MPI_INT, a->out.values, a->recv_nnz,
                           a->src, a->recvcount, a->recvtype, a->recvvals, NULL, xcomm);
     expect_refused(a, result, error_class, text);
     check_constant(-1, NULL, xcomm);
@@ -413,10 +379,10 @@ static void expect_constant_refused(arguments* a, int error_class, const char* t
 
 static void expect_variable_refused(arguments* a, int error_class, const char* text,
                                     MPIX_Comm* xcomm) {
-    const int result = MPIX_Alltoallv_crs(
-        a->out.num, a->out.size, a->dest, a->sendcounts, a->out.displacements, a->sendtype,
-        a->sendvals, a->recv_nnz, a->recv_size, a->src, a->recvcounts, a->got.displacements,
-        a->recvtype, a->recvvals, NULL, xcomm);
+    const int result = MPIX_Alltoallv_crs(a->out.num, a->out.size, a->out.peers, a->out.counts,
+                                          a->out.displacements, MPI_INT, a->out.values, a->recv_nnz,
+                                          a->recv_size, a->src, a->got.counts, a->got.displacements,
+                                          a->recvtype, a->recvvals, NULL, xcomm);
     expect_refused(a, result, error_class, text);
     check_variable(-1, -1, NULL, xcomm);
     prepare(a, -1);
@@ -437,12 +403,6 @@ static void bad_constant_arguments_of_one_rank_are_errors_on_all(MPIX_Comm* xcom
     prepare(&a, 2);
     if (is_last) a.out.peers[0] = num_ranks;
     expect_constant_refused(&a, MPI_ERR_RANK, of_last(destination, "is outside"), xcomm);
-    if (is_last) a.out.peers[0] = -1;
-    expect_constant_refused(&a, MPI_ERR_RANK, of_last("destination -1", "is outside"), xcomm);
-    if (is_last) a.dest = NULL;
-    expect_constant_refused(&a, MPI_ERR_BUFFER, of_last("dest", "is a null pointer"), xcomm);
-    if (is_last) a.sendvals = NULL;
-    expect_constant_refused(&a, MPI_ERR_BUFFER, of_last("sendvals", "is a null pointer"), xcomm);
     if (is_last) a.recv_nnz = NULL;
     expect_constant_refused(&a, MPI_ERR_BUFFER, of_last("recv_nnz", "is a null pointer"), xcomm);
     if (is_last) {
@@ -452,14 +412,6 @@ static void bad_constant_arguments_of_one_rank_are_errors_on_all(MPIX_Comm* xcom
     expect_constant_refused(&a, MPI_ERR_BUFFER, of_last("src", "is a null pointer"), xcomm);
     if (is_last) a.out.num = -1;
     expect_constant_refused(&a, MPI_ERR_COUNT, of_last("send_nnz", "is -1"), xcomm);
-    if (is_last) a.count = -5;
-    expect_constant_refused(&a, MPI_ERR_COUNT, of_last("sendcount", "is -5"), xcomm);
-    if (is_last) a.recvcount = -5;
-    expect_constant_refused(&a, MPI_ERR_COUNT, of_last("recvcount", "is -5"), xcomm);
-    if (is_last) a.got.num = -2;
-    expect_constant_refused(&a, MPI_ERR_COUNT, of_last("recv_nnz", "is -2"), xcomm);
-    if (is_last) a.sendtype = MPI_DATATYPE_NULL;
-    expect_constant_refused(&a, MPI_ERR_TYPE, "datatype is MPI_DATATYPE_NULL", xcomm);
     if (is_last) a.recvtype = MPI_CHAR;
     expect_constant_refused(&a, MPI_ERR_TYPE, "sends 4 bytes per value, but receives 1", xcomm);
     if (is_last) a.recvcount = 1;
@@ -474,16 +426,8 @@ static void bad_variable_arguments_of_one_rank_are_errors_on_all(MPIX_Comm* xcom
     const int is_last = rank == last;
     arguments a;
     prepare(&a, -1);
-    if (is_last) a.out.peers[0] = -1;
-    expect_variable_refused(&a, MPI_ERR_RANK, of_last("destination -1", "is outside"), xcomm);
-    if (is_last) a.sendcounts = NULL;
-    expect_variable_refused(&a, MPI_ERR_BUFFER, of_last("sendcounts", "is a null pointer"), xcomm);
     if (is_last) a.out.counts[0] = -8;
     expect_variable_refused(&a, MPI_ERR_COUNT, of_last("sendcounts[0]", "is -8"), xcomm);
-    if (is_last) a.out.displacements[0] = -8;
-    expect_variable_refused(&a, MPI_ERR_COUNT, of_last("sdispls[0]", "is -8"), xcomm);
-    if (is_last) a.out.size = -1;
-    expect_variable_refused(&a, MPI_ERR_COUNT, of_last("send_size", "is -1"), xcomm);
     if (is_last) a.recv_size = NULL;
     expect_variable_refused(&a, MPI_ERR_BUFFER, of_last("recv_size", "is a null pointer"), xcomm);
     if (is_last) {
@@ -518,7 +462,6 @@ static void regions_are_chosen_by_text(MPIX_Comm* xcomm) {
     check_all(NULL, xcomm);
     snprintf(text, sizeof text, "%dx1", num_ranks + 1);
     EXPECT(MPIX_Comm_topology(xcomm, text) == MPI_ERR_ARG);
-    EXPECT(MPIX_Comm_topology(xcomm, "four") == MPI_ERR_ARG);
     EXPECT(MPIX_Comm_topology(xcomm, NULL) == MPI_ERR_ARG);
     EXPECT(MPIX_Comm_topology(NULL, "1") == MPI_ERR_ARG);
     check_all(NULL, xcomm);
@@ -532,7 +475,6 @@ static void bad_objects_are_errors(void) {
     EXPECT(none == NULL);
     EXPECT(MPIX_Comm_free(NULL) == MPI_SUCCESS);
     EXPECT(MPIX_Comm_free(&none) == MPI_SUCCESS);
-    EXPECT(MPIX_Info_free(NULL) == MPI_SUCCESS);
     EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS);
     EXPECT(MPIX_Info_init(NULL) == MPI_ERR_ARG);
     EXPECT(MPIX_Info_set(NULL, "algorithm", "auto") == MPI_ERR_ARG);
@@ -541,7 +483,6 @@ static void bad_objects_are_errors(void) {
     EXPECT(MPIX_Info_set(xinfo, "color", "auto") == MPI_ERR_ARG);
     EXPECT(strcmp(crossdock_last_error(),
                   "there is no key \"color\"; there are \"algorithm\" and \"recv_nnz\"") == 0);
-    EXPECT(MPIX_Info_set(xinfo, NULL, "auto") == MPI_ERR_ARG);
     EXPECT(MPIX_Info_set(xinfo, "algorithm", NULL) == MPI_ERR_ARG);
     EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS);
     messages out = sent(2), got = untouched(-1, -1);
@@ -549,9 +490,7 @@ static void bad_objects_are_errors(void) {
 }
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    start_ranks(&argc, &argv);
     last = num_ranks - 1;
 
     MPIX_Comm* xcomm = NULL;
@@ -574,8 +513,5 @@ int main(int argc, char** argv) {
     EXPECT(MPIX_Comm_free(&xcomm) == MPI_SUCCESS);
     EXPECT(xcomm == NULL);
 
-    MPI_Allreduce(MPI_IN_PLACE, &num_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) printf("%d expectations failed on %d ranks\n", num_failures, num_ranks);
-    MPI_Finalize();
-    return num_failures == 0 ? 0 : 1;
+    return end_ranks();
 }
