@@ -2,18 +2,11 @@
 // small. They repeat, and then do not.
 #include <mpi.h>
 
-#include <cstdio>
 #include <vector>
 
-#include "halves.hpp"
+#include "world.hpp"
 
 namespace {
-
-struct world {
-    int rank = 0;
-    int num_ranks = 0;
-    int num_faults = 0;
-};
 
 // Of every call another; nothing to most ranks.
 int count_of(int call, int from, int to) {
@@ -47,22 +40,20 @@ void exchange(world& in, int call, int lengths, form how, bool has_types, MPI_Co
                 10000 * call + 100 * in.rank + i;
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    if (has_types && how == form::blocking)
-        MPI_Alltoallw(sent.values.data(), sent.counts.data(), sent.bytes.data(), sent.types.data(),
-                      received.values.data(), received.counts.data(), received.bytes.data(),
-                      received.types.data(), comm);
-    else if (has_types)
-        MPI_Ialltoallw(sent.values.data(), sent.counts.data(), sent.bytes.data(), sent.types.data(),
-                       received.values.data(), received.counts.data(), received.bytes.data(),
-                       received.types.data(), comm, &request);
-    else if (how == form::blocking)
-        MPI_Alltoallv(sent.values.data(), sent.counts.data(), sent.displacements.data(), MPI_INT,
-                      received.values.data(), received.counts.data(), received.displacements.data(),
-                      MPI_INT, comm);
+    const auto with_types = [&](auto* function, auto... last) {
+        function(sent.values.data(), sent.counts.data(), sent.bytes.data(), sent.types.data(),
+                 received.values.data(), received.counts.data(), received.bytes.data(),
+                 received.types.data(), comm, last...);
+    };
+    const auto with_counts = [&](auto* function, auto... last) {
+        function(sent.values.data(), sent.counts.data(), sent.displacements.data(), MPI_INT,
+                 received.values.data(), received.counts.data(), received.displacements.data(),
+                 MPI_INT, comm, last...);
+    };
+    if (how == form::blocking)
+        has_types ? with_types(MPI_Alltoallw) : with_counts(MPI_Alltoallv);
     else
-        MPI_Ialltoallv(sent.values.data(), sent.counts.data(), sent.displacements.data(), MPI_INT,
-                       received.values.data(), received.counts.data(),
-                       received.displacements.data(), MPI_INT, comm, &request);
+        has_types ? with_types(MPI_Ialltoallw, &request) : with_counts(MPI_Ialltoallv, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int other = 0; other < in.num_ranks; ++other)
         for (int i = 0; i < received.counts[static_cast<std::size_t>(other)]; ++i)
@@ -116,22 +107,16 @@ void call_between_halves(world& in) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    world in;
-    MPI_Comm_rank(MPI_COMM_WORLD, &in.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &in.num_ranks);
-    call_all(in, MPI_COMM_WORLD);
-    MPI_Comm reversed = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, 0, -in.rank, &reversed);
-    world turned = in;
-    MPI_Comm_rank(reversed, &turned.rank);
-    call_all(turned, reversed);
-    MPI_Comm_free(&reversed);
-    call_between_halves(in);
-    in.num_faults += turned.num_faults;
-    int num_faults = 0;
-    MPI_Allreduce(&in.num_faults, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (in.rank == 0 && num_faults > 0) std::printf("%d values are wrong\n", num_faults);
-    MPI_Finalize();
-    return num_faults > 0;
+    return run_on_all(argc, argv, [](world& in) {
+        call_all(in, MPI_COMM_WORLD);
+        MPI_Comm reversed = MPI_COMM_NULL;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, -in.rank, &reversed);
+        world turned = in;
+        MPI_Comm_rank(reversed, &turned.rank);
+        call_all(turned, reversed);
+        MPI_Comm_free(&reversed);
+        in.num_faults = turned.num_faults;
+        call_between_halves(in);
+        in.expect(in.num_faults == 0, "values are wrong");
+    });
 }

@@ -3,26 +3,13 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "halves.hpp"
+#include "world.hpp"
 
 namespace {
-
-struct world {
-    int rank = 0;
-    int num_ranks = 0;
-    int num_faults = 0;
-
-    void expect(bool is_right, const char* what) {
-        if (is_right) return;
-        ++num_faults;
-        std::printf("rank %d: %s\n", rank, what);
-    }
-};
 
 // An exchange with all other ranks.
 class all_to_all {
@@ -247,25 +234,19 @@ void duplicate_an_intercommunicator(const world& in) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    world in;
-    MPI_Comm_rank(MPI_COMM_WORLD, &in.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &in.num_ranks);
-    // Others run the same program at the same time.
-    int process = getpid();
-    MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    const auto file_name = std::string(argv[0]) + "." + std::to_string(process) + ".tmp";
-    duplicate_an_intercommunicator(in);
-    exchange_alone_while_others_free(in);
-    if (in.num_ranks % 2 == 0) exchange_with_a_message_under_way(in);
-    // The latter is more than the memory that ranks of a node share at first.
-    for (const std::size_t num_values : {2, 20000}) {
-        block_while_others_need_this_rank(in, file_name, num_values);
-        start_in_different_orders(in, num_values);
-        block_with_another_under_way(in, num_values);
-    }
-    int num_faults = 0;
-    MPI_Allreduce(&in.num_faults, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return num_faults > 0;
+    return run_on_all(argc, argv, [&](world& in) {
+        // Others run the same program at the same time.
+        int process = getpid();
+        MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        const auto file_name = std::string(argv[0]) + "." + std::to_string(process) + ".tmp";
+        duplicate_an_intercommunicator(in);
+        exchange_alone_while_others_free(in);
+        if (in.num_ranks % 2 == 0) exchange_with_a_message_under_way(in);
+        // The latter is more than the memory that ranks of a node share at first.
+        for (const std::size_t num_values : {2, 20000}) {
+            block_while_others_need_this_rank(in, file_name, num_values);
+            start_in_different_orders(in, num_values);
+            block_with_another_under_way(in, num_values);
+        }
+    });
 }

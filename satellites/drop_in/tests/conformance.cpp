@@ -1,11 +1,10 @@
 /// @file
 /// @brief Compares MPI's neighborhood collectives with their PMPI_ twins, byte for byte, at random.
 ///
-///     conformance [--seed S] [--exchanges N] [--twin sends] [--verbose]
+///     conformance [--seed S] [--exchanges N] [--verbose]
 ///
-/// With a library that takes MPI_* over, this compares the library with the MPI; without one, the MPI with itself. With
-/// `--twin sends`, the twin is what the standard says the collective does, by sends and receives: this shows what an
-/// MPI does wrong itself. Needs nothing but an MPI; functions.hpp says by which macros it learns what that one has.
+/// With a library that takes MPI_* over, this compares the library with the MPI; without one, the MPI with itself.
+/// Needs nothing but an MPI; functions.hpp says by which macros it learns what that one has.
 ///
 /// Topologies are drawn one after the other, on each some episodes: a few exchanges in flight at once, several times,
 /// with the same arguments or others. All ranks draw what is called and how much each edge carries from one seed; how a
@@ -28,7 +27,6 @@ struct options {
     std::uint64_t seed = 1;
     long num_exchanges = 1000;
     bool is_verbose = false;
-    bool has_twin_by_hand = false;
 };
 
 // Open MPI looks at the communicator when an alltoallw completes, and crashes if it has been freed.
@@ -154,23 +152,15 @@ class program {
         between.after_wait();
         for (auto& one : all) {
             one.twin.prepare(round);
-            run_twin(one.twin, round);
+            if (round == 0) one.twin.initialize();
+            one.twin.start();
+            one.twin.wait();
             const auto name = one.twin.choice().name();
             compare_side(name + "'s receive buffer", one.taken.received(), one.twin.received(),
                          where.sources(), found_);
             compare_side(name + "'s send buffer", one.taken.sent(), one.twin.sent(),
                          where.destinations(), found_);
         }
-    }
-
-    void run_twin(exchange& twin, int round) const {
-        if (options_.has_twin_by_hand) {
-            twin.exchange_by_hand();
-            return;
-        }
-        if (round == 0) twin.initialize();
-        twin.start();
-        twin.wait();
     }
 
     // Calls come in the same order on all ranks, the starts of persistent requests in any, one by one or together.
@@ -264,12 +254,8 @@ options parse(int argc, char** argv) {
             given.seed = std::strtoull(value, nullptr, 10);
         else if (name == "--exchanges")
             given.num_exchanges = std::strtol(value, nullptr, 10);
-        else if (name == "--twin" && value == std::string("sends"))
-            given.has_twin_by_hand = true;
         else {
-            std::fprintf(
-                stderr,
-                "usage: conformance [--seed S] [--exchanges N] [--twin sends] [--verbose]\n");
+            std::fprintf(stderr, "usage: conformance [--seed S] [--exchanges N] [--verbose]\n");
             std::exit(2);
         }
         ++i;

@@ -7,20 +7,16 @@
 
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <numeric>
-#include <string>
 #include <vector>
+
+#include "world.hpp"
 
 namespace {
 
 constexpr int num_exchanges = 40;
 
-struct world {
-    int rank = 0;
-    int num_ranks = 0;
-    int num_faults = 0;
-
+struct ring_world : world {
     // The first and the last rank have no neighbors if there are more than two, else the last one.
     bool is_idle() const { return rank == num_ranks - 1 || (num_ranks > 2 && rank == 0); }
     int first() const { return num_ranks > 2 ? 1 : 0; }
@@ -28,17 +24,12 @@ struct world {
     int neighbor(int distance) const {
         return first() + (rank - first() + distance + num_in_ring()) % num_in_ring();
     }
-    void expect(bool is_right, const std::string& what) {
-        if (is_right) return;
-        ++num_faults;
-        std::printf("rank %d: %s\n", rank, what.c_str());
-    }
 };
 
 enum class making { adjacent, general, graph };
 
 // A ring, each rank of which sends to the next one, or to both, of a graph that knows no directions.
-MPI_Comm ring_of(const world& in, making how) {
+MPI_Comm ring_of(const ring_world& in, making how) {
     MPI_Comm made = MPI_COMM_NULL;
     const int degree = in.is_idle() ? 0 : 1;
     const int before = degree > 0 ? in.neighbor(-1) : 0, after = degree > 0 ? in.neighbor(1) : 0;
@@ -50,7 +41,7 @@ MPI_Comm ring_of(const world& in, making how) {
                               MPI_INFO_NULL, 0, &made);
     } else {
         std::vector<int> ends, neighbors;
-        for (world other{0, in.num_ranks}; other.rank < in.num_ranks; ++other.rank) {
+        for (ring_world other{{0, in.num_ranks}}; other.rank < in.num_ranks; ++other.rank) {
             if (!other.is_idle())
                 neighbors.insert(neighbors.end(), {other.neighbor(-1), other.neighbor(1)});
             ends.push_back(static_cast<int>(neighbors.size()));
@@ -63,7 +54,7 @@ MPI_Comm ring_of(const world& in, making how) {
 enum class form { blocking, nonblocking, persistent };
 
 // `num_exchanges` of them; a rank without neighbors has no blocks.
-void exchange(world& in, MPI_Comm comm, form how, bool has_both) {
+void exchange(ring_world& in, MPI_Comm comm, form how, bool has_both) {
     const int degree = in.is_idle() ? 0 : has_both ? 2 : 1;
     std::array<int, 2> counts{2, 2}, places{0, 2};
     std::array<int, 4> sent{}, received{};
@@ -113,7 +104,7 @@ void exchange(world& in, MPI_Comm comm, form how, bool has_both) {
 // Set by one rank for those that are in no call of MPI.
 class signal_in_shared_memory {
   public:
-    explicit signal_in_shared_memory(const world& in) {
+    explicit signal_in_shared_memory(const ring_world& in) {
         void* address = nullptr;
         MPI_Aint size = in.rank == 0 ? sizeof(std::atomic<int>) : 0;
         int unit = 0;
@@ -137,7 +128,7 @@ class signal_in_shared_memory {
     std::atomic<int>* count_ = nullptr;
 };
 
-void try_all(world& in, making how) {
+void try_all(ring_world& in, making how) {
     const bool has_both = how == making::graph;
     std::array<MPI_Comm, 3> comms{ring_of(in, how), MPI_COMM_NULL, MPI_COMM_NULL};
     MPI_Comm_dup(comms[0], &comms[1]);
@@ -172,7 +163,7 @@ void try_all(world& in, making how) {
 }
 
 // A graph without edges; and one that no call could be made on, since only the other ranks name the first.
-void try_odd_graphs(const world& in) {
+void try_odd_graphs(const ring_world& in) {
     std::vector<int> ends(static_cast<std::size_t>(in.num_ranks), 0);
     const std::vector<int> firsts(ends);
     MPI_Comm made = MPI_COMM_NULL;
@@ -189,13 +180,10 @@ void try_odd_graphs(const world& in) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
-    world in;
-    MPI_Comm_rank(MPI_COMM_WORLD, &in.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &in.num_ranks);
-    for (const auto how : {making::adjacent, making::general, making::graph}) try_all(in, how);
-    try_odd_graphs(in);
-    MPI_Allreduce(MPI_IN_PLACE, &in.num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return in.num_faults > 0;
+    return run_on_all(argc, argv, [](world& given) {
+        ring_world in{given};
+        for (const auto how : {making::adjacent, making::general, making::graph}) try_all(in, how);
+        try_odd_graphs(in);
+        given = in;
+    });
 }

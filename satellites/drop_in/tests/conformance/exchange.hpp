@@ -124,24 +124,6 @@ class exchange {
 
     void wait() { mpi_->wait(&request, MPI_STATUS_IGNORE); }
 
-    /// Instead of start and wait: what the standard says the collective does, by sends and receives.
-    void exchange_by_hand() {
-        if (comm_ == MPI_COMM_NULL) return;
-        std::vector<MPI_Request> requests;
-        const auto& sources = where_->sources();
-        const auto& destinations = where_->destinations();
-        for (std::size_t i = 0; i < sources.size(); ++i)
-            PMPI_Irecv(recv_.address_of(i), recv_count(i), recv_.type_of(i).handle, sources[i],
-                       tag(i, sources, true), comm_, &requests.emplace_back());
-        for (std::size_t i = 0; i < destinations.size(); ++i) {
-            const auto block = is_allgather() ? 0 : i;
-            PMPI_Isend(send_.address_of(block), std::get<0>(send_.counts)[block],
-                       send_.type_of(block).handle, destinations[i], tag(i, destinations, false),
-                       comm_, &requests.emplace_back());
-        }
-        PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-    }
-
   private:
     bool is_allgather() const {
         return choice_.which == call::allgather || choice_.which == call::allgatherv;
@@ -154,14 +136,8 @@ class exchange {
         return true;
 #endif
     }
-    int recv_count(std::size_t block) const { return std::get<0>(recv_.counts)[block]; }
 
-    // The k-th edge between two ranks on both sides. A message that leaves a grid's rank upwards arrives from below.
-    int tag(std::size_t neighbor, const std::vector<int>& neighbors, bool is_receive) const {
-        if (where_->is_cartesian()) return static_cast<int>(is_receive ? neighbor ^ 1U : neighbor);
-        return occurrence(neighbor, neighbors);
-    }
-
+    // Which of the edges between two ranks it is.
     static int occurrence(std::size_t neighbor, const std::vector<int>& neighbors) {
         const auto end = neighbors.begin() + static_cast<std::ptrdiff_t>(neighbor);
         return static_cast<int>(std::count(neighbors.begin(), end, neighbors[neighbor]));

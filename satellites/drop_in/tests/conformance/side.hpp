@@ -99,13 +99,6 @@ class side {
         std::get<1>(displacements).assign(steps.begin(), steps.end());
     }
 
-    /// Where a block's values start for MPI, as a receive or send by hand would be told.
-    void* address_of(std::size_t block) const {
-        const auto* start = storage.data() + first_bytes_[block];
-        return reinterpret_cast<void*>(reinterpret_cast<MPI_Aint>(start) -
-                                       type_of(block).lower_bound);
-    }
-
     /// The block that holds a byte of the storage, or -1: a gap or a guard.
     int block_at(std::size_t byte) const {
         for (std::size_t i = 0; i < num_blocks(); ++i) {
