@@ -74,7 +74,9 @@ class Languages(unittest.TestCase):
             sources = {
                 "__init__": '__all__ = ["Stream"]\n',
                 "_stream": 'class Stream:\n    """Items."""\n    def __init__(self, world: int, *, workers: int = 1): pass\n'
-                           '    def push(self, item: int) -> None:\n        """Push."""\n    def _hidden(self):\n        """No."""\n',
+                           '    def push(self, item: int) -> None:\n        """Push."""\n'
+                           '    scheme = inner_property("scheme", str, "In use.")\n'
+                           '    def _hidden(self):\n        """No."""\n',
                 "planning": '"""Plans."""\ndef explain(plan: str) -> str:\n    """Say why."""\n',
                 "errors": '"""Errors."""\n',
             }
@@ -83,8 +85,9 @@ class Languages(unittest.TestCase):
             page = language_pages.python_page(Path(folder))
 
         headings = [line for line in page.splitlines() if line.startswith("##")]
-        self.assertEqual(headings, ["## `Stream(world, *, workers=1)`", "### `Stream.push(item)`", "## `crossdock.planning`",
-                                    "### `explain(plan)`", "## `crossdock.errors`"])
+        self.assertEqual(headings, ["## `Stream(world, *, workers=1)`", "### `Stream.push(item)`", "### `Stream.scheme`",
+                                    "## `crossdock.planning`", "### `explain(plan)`", "## `crossdock.errors`"])
+        self.assertIn("\nIn use.\n", page)
         self.assertIn("\nSay why.\n", page)
         self.assertNotIn("No.", page)
 

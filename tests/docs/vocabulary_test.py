@@ -95,6 +95,7 @@ def in_python(kind, classes):
     functions = [one for one in node.body if isinstance(one, ast.FunctionDef)]
     words = {one.name for one in functions}
     words |= {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
+    words |= {one.targets[0].id for one in node.body if isinstance(one, ast.Assign)}
     words |= {argument.arg for one in functions if one.name == "__init__"
               for argument in [*one.args.args, *one.args.kwonlyargs]}
     for base in map(ast.unparse, node.bases):

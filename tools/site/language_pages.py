@@ -29,6 +29,17 @@ def is_property(node):
     return any(ast.unparse(one) == "property" for one in node.decorator_list)
 
 
+def written_out(node):
+    """A property that `inner_property` makes, as a function with its docstring."""
+    if not (isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call)
+            and ast.unparse(node.value.func) == "inner_property"):
+        return node
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+    made = ast.parse(f"@property\ndef {target.id}(self): pass").body[0]
+    made.body = [ast.Expr(node.value.args[2])]
+    return made
+
+
 def entry(node, level, owner=""):
     """The heading and the docstring of a class or a function, and of a class's public members."""
     text = ast.get_docstring(node) or ""
@@ -70,9 +81,11 @@ def python_page(package):
                for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     parts = ["# Python reference\n", "From the docstrings, which `help` shows, too. "
              "[Python](../satellites/python/docs/python.md) has the guide.\n"]
-    for node in defined.values():
-        if isinstance(node, ast.ClassDef):
-            inherit(node, defined)
+    classes = [node for node in defined.values() if isinstance(node, ast.ClassDef)]
+    for node in classes:
+        node.body = [written_out(one) for one in node.body]
+    for node in classes:
+        inherit(node, defined)
     parts += [part for name in exported(trees["__init__"]) if name in defined for part in entry(defined[name], 2)]
     for module in ("planning", "errors"):
         parts.append(f"## `crossdock.{module}`\n\n{code(ast.get_docstring(trees[module]) or '')}")

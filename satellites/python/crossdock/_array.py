@@ -10,7 +10,7 @@ import numpy.typing as npt
 from crossdock import _operations
 from crossdock._closing import Closing
 from crossdock._context import Context, Topology, inner_of
-from crossdock._extension import extension
+from crossdock._extension import extension, inner_property
 from crossdock._neighbor import Array, Plan
 from crossdock._started import Started
 
@@ -86,16 +86,11 @@ class DistributedArray(Closing):
     def __len__(self) -> int:
         return int(self._inner.length)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of an entry."""
-        dtype: np.dtype[Any] = self._inner.dtype
-        return dtype
-
-    @property
-    def owned(self) -> range:
-        """The indices that this rank owns."""
-        return range(*self._inner.owned)
+    dtype: np.dtype[Any] = inner_property("dtype", np.dtype, "The dtype of an entry.")
+    owned = inner_property("owned", lambda ends: range(*ends), "The indices that this rank owns.")
+    route = inner_property(
+        "route", str, "The route that the last batch took; before the first one, what its route is to be.")
+    is_open = inner_property("is_open", bool, "Whether nobody has closed the array or its context.")
 
     @property
     def local(self) -> Array:
@@ -103,16 +98,6 @@ class DistributedArray(Closing):
         dtype = self.dtype
         flat: Array = self._inner.local().view(dtype.base)
         return flat.reshape(len(self.owned), *dtype.shape)
-
-    @property
-    def route(self) -> str:
-        """The route that the last batch took; before the first one, what its route is to be."""
-        return str(self._inner.route)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody has closed the array or its context."""
-        return bool(self._inner.is_open)
 
     def owner(self, index: int) -> int:
         """Return the rank that owns an entry.
@@ -333,8 +318,7 @@ class PreparedBatch(Started):
 
     def read(self, out: Array | None = None) -> Array:
         """Return the entries, by default in a new array: `start_read` and `wait`."""
-        if out is None:
-            out = self._room(len(self))
+        out = self._room_if_none(out)
         self.start_read(out)
         self.wait()
         return out
@@ -378,8 +362,7 @@ class PreparedBatch(Started):
         SizeMismatchError
             `gathered` has another length; on this rank alone, after the others have been waited for.
         """
-        if out is None:
-            out = self._room(len(self))
+        out = self._room_if_none(out)
         self._inner.scatter(gathered, out)
         return out
 
@@ -396,10 +379,9 @@ class PreparedBatch(Started):
             By default a new array.
         op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, or a ufunc or MPI.Op that is one of these
         """
-        if out is None:
-            out = self._room(len(self))
+        out = self._room_if_none(out)
         self._inner.fetch_and_update(values, out, _operations.name_of(op))
         return out
 
-    def _room(self, count: int) -> Array:
-        return np.empty((count, *self._dtype.shape), self._dtype.base)
+    def _room_if_none(self, out: Array | None) -> Array:
+        return np.empty((len(self), *self._dtype.shape), self._dtype.base) if out is None else out

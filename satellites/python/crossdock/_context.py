@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from crossdock._closing import Closing
-from crossdock._extension import extension
+from crossdock._extension import extension, inner_property
 from crossdock._machine import Machine, machine_of, text_of_machine
 from crossdock._pictured import Pictured, pictures
 from crossdock.errors import Error, InvalidStateError
@@ -89,15 +89,8 @@ class Topology(Pictured):
         """
         return cls._of(extension.Topology.discover(inner_of(world), level))
 
-    @property
-    def num_ranks(self) -> int:
-        """The number of ranks."""
-        return int(self._inner.num_ranks)
-
-    @property
-    def num_regions(self) -> int:
-        """The number of regions."""
-        return int(self._inner.num_regions)
+    num_ranks = inner_property("num_ranks", int, "The number of ranks.")
+    num_regions = inner_property("num_regions", int, "The number of regions.")
 
     def region_of(self, rank: int) -> int:
         """Return the region of a rank."""
@@ -187,20 +180,10 @@ class Context(Closing):
             raise InvalidStateError("MPI is finalized")
         self._inner = extension.Context.make(MPI._addressof(comm), text_of(topology), text_of(nodes), text_of(machine))
 
-    @property
-    def rank(self) -> int:
-        """This process's rank, from 0."""
-        return int(self._inner.rank)
-
-    @property
-    def num_ranks(self) -> int:
-        """The number of ranks."""
-        return int(self._inner.num_ranks)
-
-    @property
-    def topology(self) -> Topology:
-        """The regions of the ranks."""
-        return Topology._of(self._inner.topology)
+    rank = inner_property("rank", int, "This process's rank, from 0.")
+    num_ranks = inner_property("num_ranks", int, "The number of ranks.")
+    topology = inner_property("topology", Topology._of, "The regions of the ranks.")
+    is_open = inner_property("is_open", bool, "Whether nobody has closed the context.")
 
     def with_topology(self, topology: Topology | str) -> Context:
         """Return this context with other regions. Communicates nothing.
@@ -253,11 +236,6 @@ class Context(Closing):
         """
         told: Error | None = self._inner.last_peer_error
         return told
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody has closed the context."""
-        return bool(self._inner.is_open)
 
     def close(self) -> None:
         """Free the communicator and what is kept with it; nothing if it is closed.

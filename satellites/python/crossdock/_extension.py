@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import Any, Callable, TypeVar, cast
 
 from mpi4py import MPI
+
+T = TypeVar("T")
 
 _NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
@@ -46,3 +49,8 @@ def load(version: str) -> ModuleType:
 
 
 extension = load(MPI.Get_library_version().split("\0")[0])
+
+
+def inner_property(name: str, kind: Callable[[Any], T], doc: str) -> T:
+    """Return a property that the extension's object behind an object has under the same name."""
+    return cast(T, property(lambda own: kind(getattr(own._inner, name)), doc=doc))

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from crossdock import _operations
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension
+from crossdock._extension import extension, inner_property
 from crossdock._neighbor import Array
 from crossdock._started import Routed
 
@@ -119,15 +119,9 @@ class GatherScatter(Routed):
         self.wait()
         return values
 
-    @property
-    def num_ids(self) -> int:
-        """The number of ids that the object was made with."""
-        return int(self._inner.num_ids)
-
-    @property
-    def method(self) -> str:
-        """Who combines, "owners" or "holders"; during trials that of the last operation, as is the route."""
-        return str(self._inner.method)
+    num_ids = inner_property("num_ids", int, "The number of ids that the object was made with.")
+    method = inner_property(
+        "method", str, 'Who combines, "owners" or "holders"; during trials that of the last operation, as is the route.')
 
 
 def flag_duplicates(world: Context, ids: npt.ArrayLike) -> npt.NDArray[np.int64]:

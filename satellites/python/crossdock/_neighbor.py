@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from crossdock import _operations
 from crossdock._context import Context, Topology, inner_of
-from crossdock._extension import extension
+from crossdock._extension import extension, inner_property
 from crossdock._pattern import Pattern
 from crossdock._pictured import Pictured, pictures
 from crossdock._started import Routed
@@ -286,15 +286,8 @@ class NeighborExchange(Routed):
         self.wait()
         return out
 
-    @property
-    def num_items(self) -> int:
-        """The length of the local array."""
-        return int(self._inner.num_items)
-
-    @property
-    def num_slots(self) -> int:
-        """The length of the output array."""
-        return int(self._inner.num_slots)
+    num_items = inner_property("num_items", int, "The length of the local array.")
+    num_slots = inner_property("num_slots", int, "The length of the output array.")
 
     @property
     def plan(self) -> Plan:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension
+from crossdock._extension import extension, inner_property
 from crossdock.errors import InvalidArgumentError, SizeMismatchError
 
 
@@ -201,35 +201,12 @@ class Pattern:
         """
         self._inner.write(inner_of(world), path, dtype)
 
-    @property
-    def rank(self) -> int:
-        """The rank whose part it is."""
-        return int(self._inner.rank)
-
-    @property
-    def num_ranks(self) -> int:
-        """The number of ranks."""
-        return int(self._inner.num_ranks)
-
-    @property
-    def num_items(self) -> int:
-        """The length of the local array."""
-        return int(self._inner.num_items)
-
-    @property
-    def num_slots(self) -> int:
-        """The length of the output array."""
-        return int(self._inner.num_slots)
-
-    @property
-    def sends(self) -> NeighborList:
-        """Destinations, and the items for each; a copy."""
-        return NeighborList(*self._inner.sends)
-
-    @property
-    def receives(self) -> NeighborList:
-        """Sources, and the slots that each fills; a copy."""
-        return NeighborList(*self._inner.receives)
+    rank = inner_property("rank", int, "The rank whose part it is.")
+    num_ranks = inner_property("num_ranks", int, "The number of ranks.")
+    num_items = inner_property("num_items", int, "The length of the local array.")
+    num_slots = inner_property("num_slots", int, "The length of the output array.")
+    sends = inner_property("sends", NeighborList._make, "Destinations, and the items for each; a copy.")
+    receives = inner_property("receives", NeighborList._make, "Sources, and the slots that each fills; a copy.")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pattern) and bool(self._inner.is_equal(other._inner))

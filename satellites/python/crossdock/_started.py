@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from crossdock._closing import Closing
+from crossdock._extension import inner_property
 
 
 class Traffic(NamedTuple):
@@ -47,34 +48,18 @@ class Started:
         """
         self._inner.wait()
 
-    @property
-    def is_active(self) -> bool:
-        """Whether something was started and is not complete."""
-        return bool(self._inner.is_active)
+    is_active = inner_property("is_active", bool, "Whether something was started and is not complete.")
 
 
 class Routed(Started, Closing):
     """Started, and travels on a route."""
 
-    @property
-    def route(self) -> str:
-        """The route that items travel on; during trials that of the last start."""
-        return str(self._inner.route)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody has closed the object."""
-        return bool(self._inner.is_open)
-
-    @property
-    def is_trying(self) -> bool:
-        """Whether ``"auto:measure"`` is still trying routes, and methods of a gather-scatter."""
-        return bool(self._inner.is_trying)
-
-    @property
-    def tried_routes(self) -> dict[str, float]:
-        """What ``"auto:measure"`` tried so far: the seconds of each route on the slowest rank."""
-        return dict(self._inner.tried_routes())
+    route = inner_property("route", str, "The route that items travel on; during trials that of the last start.")
+    is_open = inner_property("is_open", bool, "Whether nobody has closed the object.")
+    is_trying = inner_property(
+        "is_trying", bool, 'Whether ``"auto:measure"`` is still trying routes, and methods of a gather-scatter.')
+    tried_routes: dict[str, float] = inner_property(
+        "tried_routes", dict, 'What ``"auto:measure"`` tried so far: the seconds of each route on the slowest rank.')
 
     def statistics(self) -> Traffic:
         """Return what this rank sends in all stages of a forward exchange, or of a combination that is not transposed."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from crossdock import _operations
 from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension
+from crossdock._extension import extension, inner_property
 from crossdock.errors import InvalidStateError
 
 Array = npt.NDArray[Any]
@@ -272,26 +272,10 @@ class Stream(Closing):
             communication_thread, latency_sample_interval)
         base, shape = self.dtype.base, self.dtype.shape
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of an item."""
-        dtype: np.dtype[Any] = self._inner.dtype
-        return dtype
-
-    @property
-    def num_workers(self) -> int:
-        """The number of workers of each process."""
-        return int(self._inner.num_workers)
-
-    @property
-    def scheme(self) -> str:
-        """The scheme in use, never ``"auto"``."""
-        return str(self._inner.scheme)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody has closed the stream or its context."""
-        return bool(self._inner.is_open)
+    dtype: np.dtype[Any] = inner_property("dtype", np.dtype, "The dtype of an item.")
+    num_workers = inner_property("num_workers", int, "The number of workers of each process.")
+    scheme = inner_property("scheme", str, 'The scheme in use, never ``"auto"``.')
+    is_open = inner_property("is_open", bool, "Whether nobody has closed the stream or its context.")
 
     def port(self, worker: int = 0) -> StreamPort:
         """Return one worker's end.

@@ -157,13 +157,6 @@ class entry_kind {
     std::size_t item_bytes_;
 };
 
-array_transport transport_of(const std::string& name) {
-    if (name == "routed") return array_transport::routed;
-    if (name == "plain") return array_transport::plain;
-    if (name == "rma") return array_transport::rma;
-    raise_value_error("transport must be \"routed\", \"plain\" or \"rma\", not \"" + name + "\"");
-}
-
 // An array and its prepared batches.
 struct array_parts {
     explicit array_parts(shared_context where) : state(std::move(where)) {}
@@ -228,7 +221,6 @@ class array_object {
                                               nb::handle combine, nb::handle combine_locally,
                                               nb::handle combine_on_the_way, nb::handle transport,
                                               nb::handle equal_writes) {
-        const begin_scope scope(*state);
         auto parts = std::make_shared<array_parts>(state);
         struct given_options {
             count_t length;
@@ -236,7 +228,7 @@ class array_object {
             std::size_t item_bytes;
         };
         std::string same;
-        auto given = attempt([&] {
+        const auto read_all = [&] {
             auto& kind = parts->kind.emplace(as_dtype(dtype));
             given_options result{argument<count_t>(length, "length", "an int that fits into int64"),
                                  {},
@@ -244,27 +236,29 @@ class array_object {
             auto& settings = result.settings;
             if (!num_local.is_none())
                 settings.num_local = argument<count_t>(num_local, "num_local", "an int");
-            settings.route = argument<std::string>(route, "route", "a str");
-            settings.expected_requests =
-                argument<count_t>(expected_requests, "expected_requests", "an int");
+            read(settings.route, route, "route");
+            read(settings.expected_requests, expected_requests, "expected_requests");
             settings.combine.strategy =
                 parse_combining(argument<std::string>(combine, "combine", "a str"));
-            settings.combine.locally = argument<bool>(combine_locally, "combine_locally", "a bool");
-            settings.combine.on_the_way =
-                argument<bool>(combine_on_the_way, "combine_on_the_way", "a bool");
-            settings.transport =
-                transport_of(argument<std::string>(transport, "transport", "a str"));
+            read(settings.combine.locally, combine_locally, "combine_locally");
+            read(settings.combine.on_the_way, combine_on_the_way, "combine_on_the_way");
+            settings.transport = choice_of<array_transport>(transport, "transport",
+                                                            {{"routed", array_transport::routed},
+                                                             {"plain", array_transport::plain},
+                                                             {"rma", array_transport::rma}});
             const nb::object rule = equal_writes(kind.dtype());
             parts->writes = kind.writes(rule);
             same = "a distributed array\ndtype = " + text_of(kind.dtype()) +
                    "\nequal_writes = " + text_of(rule);
             return result;
-        });
-        parts->engine =
-            collectively(*state, [where = state->where, given = std::move(given), same]() mutable {
-                const auto& [entries, settings, item_bytes] = given.agreed(where, same);
-                return std::make_shared<array_engine>(where, entries, settings, item_bytes);
-            });
+        };
+        parts->engine = agree_and_use(
+            *state, read_all,
+            [](const context& where, const given_options& given) {
+                return std::make_shared<array_engine>(where, given.length, given.settings,
+                                                      given.item_bytes);
+            },
+            same);
         return std::make_unique<array_object>(std::move(parts));
     }
 
@@ -594,14 +588,16 @@ class batch_object : public started_object<batch_object, neighbor_exchange> {
 };
 
 std::unique_ptr<batch_object> array_object::prepare(nb::handle indices) const {
-    const begin_scope scope(*parts_->state);
-    auto wanted = attempt([&] {
-        return std::make_shared<const std::vector<count_t>>(integers<count_t>(indices, "indices"));
-    });
-    auto requests = collectively(*parts_->state, [engine = parts_->engine, wanted]() mutable {
-        return std::make_shared<neighbor_exchange>(engine->prepare(*wanted.agreed(engine->comm())));
-    });
-    return std::make_unique<batch_object>(parts_, std::move(*wanted.value), std::move(requests));
+    using index_list = std::shared_ptr<const std::vector<count_t>>;
+    auto made = agree_and_use(
+        *parts_->state,
+        [&]() -> index_list {
+            return std::make_shared<std::vector<count_t>>(integers<count_t>(indices, "indices"));
+        },
+        [engine = parts_->engine](const context&, const index_list& wanted) {
+            return std::pair(wanted, std::make_shared<neighbor_exchange>(engine->prepare(*wanted)));
+        });
+    return std::make_unique<batch_object>(parts_, std::move(made.first), std::move(made.second));
 }
 
 }  // namespace

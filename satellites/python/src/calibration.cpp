@@ -14,24 +14,24 @@ using fit_errors = std::vector<std::pair<std::string, double>>;
 // The machine as JSON, and how far what was measured is off it.
 std::pair<std::string, fit_errors> calibrated(const shared_context& state, nb::handle seconds,
                                               nb::handle name, const std::string& mpi) {
-    const begin_scope scope(*state);
-    auto given = attempt([&] {
+    const auto read_all = [&] {
         calibration_options options;
-        options.seconds = argument<double>(seconds, "seconds", "a float");
-        options.name = argument<std::string>(name, "name", "a str");
+        read(options.seconds, seconds, "seconds");
+        read(options.name, name, "name");
         return options;
-    });
-    return collectively(*state, [where = state->where, given = std::move(given), mpi]() mutable {
-        auto& options = given.agreed(where);
-        const rank_layout layout(where.topology(),
-                                 where.nodes() ? *where.nodes() : discover_topology(where));
-        options.description = mpi + ", regions " + layout.regions().to_string() + ", nodes " +
-                              layout.nodes().to_string();
-        const auto result = calibrate(where, layout, options);
-        fit_errors errors;
-        for (const auto& one : result.errors) errors.emplace_back(one.group, one.relative_error);
-        return std::pair(to_json(result.found), std::move(errors));
-    });
+    };
+    return agree_and_use(
+        *state, read_all, [mpi](const context& where, calibration_options& options) {
+            const rank_layout layout(where.topology(),
+                                     where.nodes() ? *where.nodes() : discover_topology(where));
+            options.description = mpi + ", regions " + layout.regions().to_string() + ", nodes " +
+                                  layout.nodes().to_string();
+            const auto result = calibrate(where, layout, options);
+            fit_errors errors;
+            for (const auto& one : result.errors)
+                errors.emplace_back(one.group, one.relative_error);
+            return std::pair(to_json(result.found), std::move(errors));
+        });
 }
 
 }  // namespace

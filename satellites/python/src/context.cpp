@@ -67,12 +67,9 @@ void close_context(context_state& state) {
 }
 
 topology discover(context_state& state, nb::handle level) {
-    const begin_scope scope(state);
-    auto wanted =
-        attempt([&] { return parse_locality(argument<std::string>(level, "level", "a str")); });
-    return collectively(state, [where = state.where, wanted]() mutable {
-        return discover_topology(where, wanted.agreed(where));
-    });
+    return agree_and_use(
+        state, [&] { return parse_locality(argument<std::string>(level, "level", "a str")); },
+        [](const context& where, auto wanted) { return discover_topology(where, wanted); });
 }
 
 // What `local()` returns, unless it raises on any rank.

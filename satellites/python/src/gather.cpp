@@ -26,22 +26,19 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
                                                nb::handle dtype, nb::handle method,
                                                nb::handle route, nb::handle unique,
                                                nb::handle deduplicate, nb::handle executor) {
-        const begin_scope scope(*state);
-        auto given = attempt([&] {
+        const auto read_all = [&] {
             gather_options options;
-            options.method = argument<std::string>(method, "method", "a str");
-            options.route = argument<std::string>(route, "route", "a str");
-            options.unique = argument<bool>(unique, "unique", "a bool");
-            options.deduplicate = argument<bool>(deduplicate, "deduplicate", "a bool");
-            options.executor = argument<std::string>(executor, "executor", "a str");
-            options.item_bytes = nb::cast<std::size_t>(as_dtype(dtype).attr("itemsize"));
+            read(options.method, method, "method");
+            read(options.route, route, "route");
+            read(options.unique, unique, "unique");
+            read(options.deduplicate, deduplicate, "deduplicate");
+            read(options.executor, executor, "executor");
+            options.item_bytes = item_bytes_of(dtype);
             return std::pair(integers<count_t>(ids, "ids"), options);
+        };
+        auto made = agree_and_use(*state, read_all, [](const context& where, const auto& given) {
+            return std::make_shared<gather_scatter>(where, given.first, given.second);
         });
-        auto made =
-            collectively(*state, [where = state->where, given = std::move(given)]() mutable {
-                const auto& [all_ids, options] = given.agreed(where);
-                return std::make_shared<gather_scatter>(where, all_ids, options);
-            });
         return std::make_unique<gather_object>(state, std::move(made));
     }
 
@@ -78,15 +75,12 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
 };
 
 nb::object flagged(const shared_context& state, nb::handle ids) {
-    const begin_scope scope(*state);
-    auto given = attempt([&] { return integers<count_t>(ids, "ids"); });
-    const auto result =
-        collectively(*state, [where = state->where, given = std::move(given)]() mutable {
-            auto& all_ids = given.agreed(where);
+    return array_of<count_t>(agree_and_use(
+        *state, [&] { return integers<count_t>(ids, "ids"); },
+        [](const context& where, std::vector<count_t>& all_ids) {
             flag_duplicates(where, all_ids);
             return all_ids;
-        });
-    return array_of<count_t>(result);
+        }));
 }
 
 }  // namespace

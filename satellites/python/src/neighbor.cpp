@@ -11,16 +11,6 @@ namespace crossdock::python {
 
 namespace {
 
-preparation preparation_of(const std::string& prepare) {
-    if (prepare == "both") return preparation::both;
-    if (prepare == "forward") return preparation::forward;
-    raise_value_error("prepare must be \"both\" or \"forward\", not \"" + prepare + "\"");
-}
-
-std::size_t bytes_of(nb::handle dtype) {
-    return nb::cast<std::size_t>(as_dtype(dtype).attr("itemsize"));
-}
-
 // A neighbor exchange, and the arrays of the one that is active.
 class exchange_object : public routed_object<exchange_object, neighbor_exchange> {
   public:
@@ -39,35 +29,32 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
                                                  nb::handle deduplicate, nb::handle executor,
                                                  nb::handle max_message_bytes,
                                                  nb::handle stripe_bytes, nb::handle prepare) {
-        const begin_scope scope(*state);
-        auto given = attempt([&] {
+        const auto read_all = [&] {
             neighbor_options options;
-            options.route = argument<std::string>(route, "route", "a str");
-            options.deduplicate = argument<bool>(deduplicate, "deduplicate", "a bool");
-            options.executor = argument<std::string>(executor, "executor", "a str");
-            options.max_message_bytes =
-                argument<std::size_t>(max_message_bytes, "max_message_bytes", "an int >= 0");
-            options.stripe_bytes =
-                argument<std::size_t>(stripe_bytes, "stripe_bytes", "an int >= 0");
-            options.prepare = preparation_of(argument<std::string>(prepare, "prepare", "a str"));
+            read(options.route, route, "route");
+            read(options.deduplicate, deduplicate, "deduplicate");
+            read(options.executor, executor, "executor");
+            read(options.max_message_bytes, max_message_bytes, "max_message_bytes");
+            read(options.stripe_bytes, stripe_bytes, "stripe_bytes");
+            options.prepare = choice_of<preparation>(
+                prepare, "prepare",
+                {{"both", preparation::both}, {"forward", preparation::forward}});
             if (dtype.is_none())
                 options.prepare = preparation::lazy;
             else
-                options.item_bytes = bytes_of(dtype);
+                options.item_bytes = item_bytes_of(dtype);
             return std::pair(object_argument<pattern>(of, "pattern", "a Pattern"), options);
+        };
+        auto made = agree_and_use(*state, read_all, [](const context& where, const auto& given) {
+            return std::make_shared<neighbor_exchange>(where, given.first, given.second);
         });
-        auto made =
-            collectively(*state, [where = state->where, given = std::move(given)]() mutable {
-                const auto& [p, options] = given.agreed(where);
-                return std::make_shared<neighbor_exchange>(where, p, options);
-            });
         return std::make_unique<exchange_object>(state, std::move(made));
     }
 
     void prepare(nb::handle dtype) {
         const begin_scope scope(*state_);
         require_idle();
-        auto item_bytes = attempt([&] { return bytes_of(dtype); });
+        auto item_bytes = attempt([&] { return item_bytes_of(dtype); });
         collectively(*state_, [where = state_->where, exchange = object_, item_bytes]() mutable {
             exchange->prepare(item_bytes.agreed(where));
         });

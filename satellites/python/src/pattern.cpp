@@ -37,16 +37,14 @@ std::optional<owned_range> as_range(nb::handle owned) {
 }
 
 pattern from_needed(context_state& state, nb::handle owned, nb::handle needed) {
-    const begin_scope scope(state);
-    auto wanted = attempt([&] {
+    const auto read_all = [&] {
         owned_and_needed result;
         result.range = as_range(owned);
         if (!result.range) result.owned = integers<count_t>(owned, "owned");
         result.needed = integers<count_t>(needed, "needed");
         return result;
-    });
-    return collectively(state, [where = state.where, wanted = std::move(wanted)]() mutable {
-        const auto& given = wanted.agreed(where);
+    };
+    return agree_and_use(state, read_all, [](const context& where, const owned_and_needed& given) {
         return given.range ? pattern_from_needed(where, given.range->first, given.range->length,
                                                  given.needed)
                            : pattern_from_needed(where, given.owned, given.needed);
@@ -68,22 +66,6 @@ pattern from_neighbor_alltoallv(rank_t rank, rank_t num_ranks, nb::handle destin
                                            {to, send_n, send_at, from, receive_n, receive_at, ids});
 }
 
-pattern from_lists(rank_t rank, rank_t num_ranks, count_t num_items, count_t num_slots,
-                   nb::handle destinations, nb::handle send_offsets, nb::handle items,
-                   nb::handle sources, nb::handle receive_offsets, nb::handle slots) {
-    pattern made{
-        rank,
-        num_ranks,
-        num_items,
-        num_slots,
-        {integers<rank_t>(destinations, "destinations"),
-         integers<count_t>(send_offsets, "send_offsets"), integers<count_t>(items, "items")},
-        {integers<rank_t>(sources, "sources"),
-         integers<count_t>(receive_offsets, "receive_offsets"), integers<count_t>(slots, "slots")}};
-    validate(made);
-    return made;
-}
-
 std::string path_argument(nb::handle given) {
     PyObject* encoded = nullptr;
     if (PyUnicode_FSConverter(given.ptr(), &encoded) == 0) {
@@ -96,17 +78,9 @@ std::string path_argument(nb::handle given) {
 }
 
 void write(const pattern& p, context_state& state, nb::handle path, nb::handle dtype) {
-    struct file {
-        std::string path;
-        count_t item_bytes = 0;
-    };
-    const begin_scope scope(state);
-    auto wanted = attempt([&] {
-        return file{path_argument(path), nb::cast<count_t>(as_dtype(dtype).attr("itemsize"))};
-    });
-    collectively(state, [where = state.where, p, wanted = std::move(wanted)]() mutable {
-        const auto& to = wanted.agreed(where);
-        write_pattern(where, p, to.path, to.item_bytes);
+    const auto read_all = [&] { return std::pair(path_argument(path), item_bytes_of(dtype)); };
+    agree_and_use(state, read_all, [p](const context& where, const auto& to) {
+        write_pattern(where, p, to.first, static_cast<count_t>(to.second));
     });
 }
 
@@ -121,7 +95,6 @@ void bind_pattern(nb::module_& module) {
     nb::class_<pattern> bound(module, "Pattern");
     define_static(bound, "from_needed", &from_needed);
     define_static(bound, "from_neighbor_alltoallv", &from_neighbor_alltoallv);
-    define_static(bound, "from_lists", &from_lists);
     bound.def_ro("rank", &pattern::rank)
         .def_ro("num_ranks", &pattern::num_ranks)
         .def_ro("num_items", &pattern::num_items)

@@ -33,13 +33,10 @@ void add_message(outgoing_arrays& to, rank_t destination, nb::handle array) {
 outgoing_arrays collect(nb::handle messages, nb::handle algorithm, nb::handle order,
                         nb::handle describe) {
     outgoing_arrays result;
-    result.options.algorithm = argument<std::string>(algorithm, "algorithm", "a str");
-    const auto order_name = argument<std::string>(order, "order", "a str");
-    if (order_name == "arrival") {
-        result.options.order = message_order::arrival;
-    } else if (order_name != "by_source") {
-        raise_value_error("order must be \"by_source\" or \"arrival\", not \"" + order_name + "\"");
-    }
+    read(result.options.algorithm, algorithm, "algorithm");
+    result.options.order = choice_of<message_order>(
+        order, "order",
+        {{"by_source", message_order::by_source}, {"arrival", message_order::arrival}});
     nb::object first;
     if (nb::isinstance<nb::dict>(messages)) {
         for (const auto& [destination, array] : nb::borrow<nb::dict>(messages)) {
@@ -107,20 +104,23 @@ std::tuple<nb::object, nb::object, nb::object> exchange(const shared_context& st
                                                         nb::handle messages, nb::handle algorithm,
                                                         nb::handle order, nb::handle describe,
                                                         nb::handle make) {
-    const begin_scope scope(*state);
-    auto given = attempt([&] { return collect(messages, algorithm, order, describe); });
-    auto [items, inbox] =
-        collectively(*state, [where = state->where, given = std::move(given)]() mutable {
-            auto& sent = given.agreed(
-                where, "a sparse exchange\nalgorithm = " +
-                           (given.value ? given.value->options.algorithm : std::string()));
+    std::string same;
+    const auto read_all = [&] {
+        auto result = collect(messages, algorithm, order, describe);
+        same = "a sparse exchange\nalgorithm = " + result.options.algorithm;
+        return result;
+    };
+    auto [items, inbox] = agree_and_use(
+        *state, read_all,
+        [](const context& where, outgoing_arrays& sent) {
             const count_t item_bytes =
                 sent.arrays.empty() ? 0 : static_cast<count_t>(sent.arrays.front().item_bytes());
             auto agreed_items = agree_on_items(where, {sent.description, item_bytes});
             sent.to_send.shape.item_bytes = agreed_items.num_bytes;
             auto received = exchange_bytes(where, sent.to_send, sent.options);
             return std::pair(std::move(agreed_items), std::move(received));
-        });
+        },
+        same);
     const auto came =
         exchange_detail::arrangement(inbox, static_cast<std::size_t>(items.num_bytes));
     nb::object values = make(items.text, inbox.num_bytes() / items.num_bytes);

@@ -166,10 +166,10 @@ void bind_routed(nb::class_<Own>& bound) {
     bound.def("duplicate", [](const Own& own) { return own.duplicate(); })
         .def("explain", [](const Own& own) { return own.explain(); })
         .def("statistics", [](const Own& own) { return own.statistics(); })
-        .def("tried_routes", [](const Own& own) { return own.tried_routes(); })
         .def("close", [](Own& own) { own.close(); })
         .def_prop_ro("is_open", [](const Own& own) { return own.is_open(); })
         .def_prop_ro("is_trying", [](const Own& own) { return own.is_trying(); })
+        .def_prop_ro("tried_routes", [](const Own& own) { return own.tried_routes(); })
         .def_prop_ro("route", [](const Own& own) { return own.route(); });
 }
 

@@ -65,13 +65,6 @@ struct stream_settings {
     }
 };
 
-back_pressure pressure_of(const std::string& name) {
-    if (name == "progress") return back_pressure::progress;
-    if (name == "block") return back_pressure::block;
-    if (name == "fail") return back_pressure::fail;
-    raise_value_error("pressure must be \"progress\", \"block\" or \"fail\", not \"" + name + "\"");
-}
-
 // Looks for signals while a push waits for a buffer: after that the push leaves everything as it is to be.
 class signal_watch final : private suspension {
   public:
@@ -289,28 +282,29 @@ class stream_object {
             settings.combining = combining_from(combining);
             same = "a stream\ndtype = " + text_of(kind) + "\ncombine = " + text_of(combining);
             auto& given = settings.options;
-            given.workers = argument<int>(workers, "workers", "an int");
+            read(given.workers, workers, "workers");
             given.scheme =
                 stream_scheme_from_string(argument<std::string>(scheme, "scheme", "a str"));
-            given.route = argument<std::string>(route, "route", "a str");
-            given.buffer_items = argument<count_t>(buffer_items, "buffer_items", "an int");
-            given.max_buffers = argument<int>(max_buffers, "max_buffers", "an int");
-            given.priorities = argument<int>(priorities, "priorities", "1 or 2");
-            given.flush_on_idle = argument<bool>(flush_on_idle, "flush_on_idle", "a bool");
+            read(given.route, route, "route");
+            read(given.buffer_items, buffer_items, "buffer_items");
+            read(given.max_buffers, max_buffers, "max_buffers");
+            read(given.priorities, priorities, "priorities", "1 or 2");
+            read(given.flush_on_idle, flush_on_idle, "flush_on_idle");
             if (!max_age_seconds.is_none())
                 given.max_age_seconds =
                     argument<double>(max_age_seconds, "max_age_seconds", "a float");
-            given.pressure = pressure_of(argument<std::string>(pressure, "pressure", "a str"));
-            given.ordered = argument<bool>(ordered, "ordered", "a bool");
-            given.with_source = argument<bool>(with_source, "with_source", "a bool");
-            given.shared_memory = argument<bool>(shared_memory, "shared_memory", "a bool");
-            given.progress_thread = argument<bool>(progress_thread, "progress_thread", "a bool");
-            given.communication_thread =
-                argument<bool>(communication_thread, "communication_thread", "a bool");
+            given.pressure = choice_of<back_pressure>(pressure, "pressure",
+                                                      {{"progress", back_pressure::progress},
+                                                       {"block", back_pressure::block},
+                                                       {"fail", back_pressure::fail}});
+            read(given.ordered, ordered, "ordered");
+            read(given.with_source, with_source, "with_source");
+            read(given.shared_memory, shared_memory, "shared_memory");
+            read(given.progress_thread, progress_thread, "progress_thread");
+            read(given.communication_thread, communication_thread, "communication_thread");
+            read(given.latency_sample_interval, latency_sample_interval, "latency_sample_interval");
             if (given.communication_thread && !given.progress_thread)
                 throw error(errc::invalid_argument, "communication_thread needs progress_thread");
-            given.latency_sample_interval =
-                argument<count_t>(latency_sample_interval, "latency_sample_interval", "an int");
             return std::make_shared<stream_parts>(nb::borrow(handler), std::move(settings));
         });
         auto parts =
@@ -323,14 +317,13 @@ class stream_object {
     }
 
     void push(int worker, nb::handle to, nb::handle given_items, bool is_urgent) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        if (is_urgent && parts_->settings().options.priorities < 2)
-            throw error(errc::invalid_argument, "an urgent item needs the option priorities = 2");
-        item_array items;
-        hold(items, given_items);
-        const auto targets = destinations_of(to, items);
-        parts_->raising(worker, [&] {
+        on_port(worker, [&](stream_worker& end) {
+            if (is_urgent && parts_->settings().options.priorities < 2)
+                throw error(errc::invalid_argument,
+                            "an urgent item needs the option priorities = 2");
+            item_array items;
+            hold(items, given_items);
+            const auto targets = destinations_of(to, items);
             without_gil([&] {
                 const signal_watch watch;
                 push_all(end, is_urgent ? 1 : 0, *targets, items);
@@ -339,12 +332,10 @@ class stream_object {
     }
 
     count_t try_push(int worker, nb::handle to, nb::handle given_items) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        item_array items;
-        hold(items, given_items);
-        const auto targets = destinations_of(to, items);
-        return parts_->raising(worker, [&] {
+        return on_port(worker, [&](stream_worker& end) {
+            item_array items;
+            hold(items, given_items);
+            const auto targets = destinations_of(to, items);
             return without_gil([&] {
                 const std::byte* item = items.bytes().data();
                 count_t i = 0;
@@ -358,48 +349,43 @@ class stream_object {
     }
 
     count_t progress(int worker) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        return parts_->raising(worker, [&] { return without_gil([&] { return end.progress(); }); });
+        return on_port(worker, [&](stream_worker& end) {
+            return without_gil([&] { return end.progress(); });
+        });
     }
 
     void flush(int worker, std::optional<count_t> to) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        if (!to) return without_gil([&] { end.flush(); });
-        const worker_id only = worker_of(*to);
-        without_gil([&] { end.flush(only); });
+        on_port(worker, [&](stream_worker& end) {
+            if (!to) return without_gil([&] { end.flush(); });
+            const worker_id only = worker_of(*to);
+            without_gil([&] { end.flush(only); });
+        });
     }
 
     void set_buffer_items(int worker, count_t to, count_t num_items) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        const worker_id only = worker_of(to);
-        without_gil([&] { end.set_buffer_items(only, num_items); });
+        on_port(worker, [&](stream_worker& end) {
+            const worker_id only = worker_of(to);
+            without_gil([&] { end.set_buffer_items(only, num_items); });
+        });
     }
 
     void drive() {
-        if (!is_open()) throw error(errc::invalid_state, "the stream is closed");
+        require_open();
         without_gil([&] { parts_->core().drive(); });
     }
 
     void start_drain(int worker) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        end.start_drain();
+        on_port(worker, [&](stream_worker& end) { end.start_drain(); });
     }
 
     bool test_drain(int worker) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        return parts_->raising(worker,
-                               [&] { return without_gil([&] { return end.test_drain(); }); });
+        return on_port(worker, [&](stream_worker& end) {
+            return without_gil([&] { return end.test_drain(); });
+        });
     }
 
     void wait_drain(int worker) {
-        auto& end = port(worker);
-        const port_scope scope(parts_->thread_of(worker));
-        parts_->raising(worker, [&] { wait_until([&] { return end.test_drain(); }); });
+        on_port(worker, [&](stream_worker& end) { wait_until([&] { return end.test_drain(); }); });
     }
 
     nb::dict statistics(std::optional<int> worker) {
@@ -459,9 +445,17 @@ class stream_object {
         return destinations(nb::int_(number), state_->where.num_ranks(), num_workers()).only();
     }
 
-    stream_worker& port(int worker) const {
+    void require_open() const {
         if (!is_open()) throw error(errc::invalid_state, "the stream is closed");
-        return parts_->core().worker(worker);
+    }
+
+    // Runs `call(port)`, which no other thread is in, and raises what a handler has raised meanwhile.
+    template <class Call>
+    std::invoke_result_t<Call&, stream_worker&> on_port(int worker, Call&& call) const {
+        require_open();
+        auto& end = parts_->core().worker(worker);
+        const port_scope scope(parts_->thread_of(worker));
+        return parts_->raising(worker, [&] { return call(end); });
     }
 
     void hold(item_array& items, nb::handle given) const {

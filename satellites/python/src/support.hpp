@@ -148,6 +148,20 @@ auto collectively(context_state& state, Body&& body) {
     }
 }
 
+/// @brief Runs `local()`, which may call Python, and with what it returned `use(context, it)`, which communicates.
+///
+/// If `local` throws on any rank, all ranks throw.
+/// @param same  after `local`: what must be equal on all ranks, as `attempted::agreed` takes it
+/// @return what `use` returned
+/// @throws nb::python_error  as `run_collective`
+template <class Local, class Use>
+auto agree_and_use(context_state& state, Local&& local, Use use, const std::string& same = "") {
+    const begin_scope scope(state);
+    auto given = attempt(local);
+    return collectively(state, [where = state.where, given = std::move(given), use = std::move(use),
+                                same]() mutable { return use(where, given.agreed(where, same)); });
+}
+
 /// @brief Calls `test()` until it returns true, without the GIL, and runs Python's signal handlers in between.
 /// @throws nb::python_error  a handler raised, as Ctrl-C does
 template <class Test>
@@ -198,6 +212,37 @@ T argument(nb::handle given, const char* name, const char* expected) {
         raise_type_error(std::string(name) + " must be " + expected + ", not " +
                          name_of_type(given));
     return value;
+}
+
+/// @brief What an argument of a type is, as `argument` expects it.
+template <class T>
+constexpr const char* words_for() {
+    if constexpr (std::is_same_v<T, std::string>) return "a str";
+    if constexpr (std::is_same_v<T, bool>) return "a bool";
+    if constexpr (std::is_floating_point_v<T>) return "a float";
+    return std::is_unsigned_v<T> ? "an int >= 0" : "an int";
+}
+
+/// @brief Reads an option; throws as `argument`.
+template <class T>
+void read(T& option, nb::handle given, const char* name, const char* expected = words_for<T>()) {
+    option = argument<T>(given, name, expected);
+}
+
+/// @brief The value with the name that Python gives, of a few.
+/// @throws nb::python_error  a TypeError, or a ValueError that names them all
+template <class T, std::size_t Size>
+T choice_of(nb::handle given, const char* name, const std::pair<const char*, T> (&known)[Size]) {
+    const auto chosen = argument<std::string>(given, name, "a str");
+    std::string all;
+    for (std::size_t i = 0; i < Size; ++i) {
+        if (chosen == known[i].first) return known[i].second;
+        all += (i == 0         ? "\""
+                : i + 1 < Size ? ", \""
+                               : " or \"") +
+               std::string(known[i].first) + "\"";
+    }
+    raise_value_error(std::string(name) + " must be " + all + ", not \"" + chosen + "\"");
 }
 
 /// @brief An object of a bound class.
@@ -276,6 +321,11 @@ std::vector<Integer> integers(nb::handle given, const char* name);
 /// @brief `numpy.dtype(given)`.
 /// @throws nb::python_error  as NumPy, or a TypeError if it has Python objects, or no bytes
 nb::object as_dtype(nb::handle given);
+
+/// @brief The bytes of an item of `as_dtype(given)`.
+inline std::size_t item_bytes_of(nb::handle given) {
+    return nb::cast<std::size_t>(as_dtype(given).attr("itemsize"));
+}
 
 /// @brief A new NumPy array with a copy of values.
 template <class Integer>
