@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 from mpi4py import MPI
-from test_neighbor import expect_peers_to_learn
+from test_neighbor import OPERATIONS, expect_peers_to_learn, read_only
 
 import crossdock
 from crossdock import DistributedArray
@@ -39,17 +39,6 @@ def test_entries_are_read_by_indices_of_any_shape(world, entries):
     assert entries[[]].tolist() == []
 
 
-def test_requests_have_names_as_in_cpp(world, entries):
-    mine = np.arange(world.rank, LENGTH, world.num_ranks)
-    entries.write(mine, mine)
-    assert np.array_equal(entries.read(mine[::-1]), mine[::-1])
-    assert entries.read(slice(3)).tolist() == [0, 1, 2]
-
-
-def test_a_rank_may_ask_for_nothing(world, entries):
-    assert len(entries[[7] if world.rank == 0 else []]) == (world.rank == 0)
-
-
 def test_entries_are_written(world, entries):
     mine = np.arange(world.rank, LENGTH, world.num_ranks)
     entries[mine] = -mine
@@ -58,13 +47,12 @@ def test_entries_are_written(world, entries):
     assert entries[:].tolist() == [7] * LENGTH
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "f4", "f8", "c16"])
-@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"])
+@pytest.mark.parametrize("dtype", ["i1", "f8", "c16"])
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_entries_are_updated(world, dtype, name):
     if (name.startswith("bit") and dtype[0] in "fc") or (name in ("min", "max") and dtype[0] == "c"):
         pytest.skip("there is no such operation")
-    ufunc = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "bit_or": np.bitwise_or,
-             "bit_and": np.bitwise_and, "bit_xor": np.bitwise_xor}[name]
+    ufunc = OPERATIONS[name]
     with DistributedArray(world, 3, dtype) as array:
         array.local[:] = 3
         MPI.COMM_WORLD.Barrier()
@@ -134,40 +122,32 @@ def test_peers_learn_of_a_faulty_start_of_prepared_requests(world, entries):
 
 def test_prepared_requests_refuse_what_does_not_fit(world, entries):
     batch = entries.prepare(np.arange(2))
-    with pytest.raises(TypeError, match="out has dtype float64, but entries int64"):
-        batch.start_read(np.zeros(2))
-    with pytest.raises(ValueError, match="out has 3 items, but there are 2 indices"):
-        batch.start_read(np.zeros(3, int))
-    with pytest.raises(ValueError, match="values has items of 16 bytes, but entries have 8"):
-        batch.start_update(np.zeros((2, 2), int))
-    with pytest.raises(ValueError, match="out is read-only"):
-        batch.start_read(read_only(np.zeros(2, int)))
-    with pytest.raises(ValueError, match='there is no operation "mean"'):
-        batch.start_update(np.zeros(2, int), "mean")
-    with pytest.raises(crossdock.InvalidStateError, match="no request is active"):
-        batch.wait()
+    for call, error, text in (
+        (lambda: batch.start_read(np.zeros(2)), TypeError, "out has dtype float64, but entries int64"),
+        (lambda: batch.start_read(np.zeros(3, int)), ValueError, "out has 3 items, but there are 2 indices"),
+        (lambda: batch.start_update(np.zeros((2, 2), int)), ValueError, "values has items of 16 bytes, but entries have 8"),
+        (lambda: batch.start_read(read_only(np.zeros(2, int))), ValueError, "out is read-only"),
+        (lambda: batch.start_update(np.zeros(2, int), "mean"), ValueError, 'there is no operation "mean"'),
+        (batch.wait, crossdock.InvalidStateError, "no request is active"),
+        (lambda: batch.gather(np.zeros(3, int)), ValueError, "values has 3 items"),
+        (lambda: batch.fetch_and_update(np.zeros(2, int), op=np.gcd), TypeError, "op must be sum, prod"),
+        (lambda: batch.scatter(None, np.zeros(2, "f4")), TypeError, "out has dtype float32"),
+        (lambda: batch.scatter(np.zeros(100, int)), crossdock.SizeMismatchError, "gathered has 100 items"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
     assert not batch.is_active
+    assert batch.read().tolist() == [0, 1]
     with pytest.raises(crossdock.IndexOutOfRangeError):
         entries.prepare([LENGTH] if world.rank == 0 else [])
     with pytest.raises(crossdock.InvalidArgumentError, match="indices must be integers, not float64"):
         entries.prepare([0.5] if world.rank == 0 else [])
 
 
-def read_only(values):
-    values.flags.writeable = False
-    return values
-
-
 BAD_INDICES = [
     (-1, crossdock.IndexOutOfRangeError, "-1"),
-    (LENGTH, crossdock.IndexOutOfRangeError, str(LENGTH)),
-    (2**62, crossdock.IndexOutOfRangeError, str(2**62)),
     (2**63, crossdock.InvalidArgumentError, str(2**63)),
-    (2**70, crossdock.InvalidArgumentError, "indices must be integers or a slice, not object"),
     ([0.5], crossdock.InvalidArgumentError, "indices must be integers or a slice, not float64"),
-    ([True], crossdock.InvalidArgumentError, "indices must be integers or a slice, not bool"),
-    ("a", crossdock.InvalidArgumentError, "indices must be integers"),
-    (None, crossdock.InvalidArgumentError, "indices must be integers"),
     ([[0], [0, 1]], crossdock.InvalidArgumentError, "inhomogeneous"),
 ]
 
@@ -188,7 +168,6 @@ def test_an_index_that_is_wrong_on_one_rank_is_an_error_on_all(world, entries, i
 @pytest.mark.parametrize(("values", "text"), [
     ([1, 2, 3], "broadcast"),
     ([0.5, 0.5], "values has dtype float64, but entries int64"),
-    (["a", "b"], "values has dtype <U1, but entries int64"),
     (None, "values has dtype object"),
 ])
 def test_values_that_are_wrong_on_one_rank_are_an_error_on_all(world, entries, values, text):
@@ -214,11 +193,8 @@ def test_an_operation_that_is_wrong_on_one_rank_is_an_error_on_all(world, entrie
 
 @pytest.mark.parametrize(("arguments", "options"), [
     ((-1,), {}),
-    ((2**64,), {}),
     (("many",), {}),
-    ((5, object), {}),
     ((5, "no such dtype"), {}),
-    ((5,), {"num_local": "few"}),
     ((5,), {"combine": "magic"}),
     ((5,), {"route": None}),
     ((5,), {"expected_requests": None}),
@@ -274,17 +250,13 @@ def test_every_transport_brings_the_same(world, transport, combine):
         assert array[:].tolist() == [2 * world.num_ranks, 8, 9, 0, 4 * world.num_ranks]
 
 
-@pytest.mark.parametrize("dtype", ["i4", "f8", "u1"])
+@pytest.mark.parametrize("dtype", ["i4", "f8"])
 @pytest.mark.parametrize(("rule", "expected"), [
     ("smallest_rank_last", lambda size: 50), ("minimum", lambda size: 50 - 2 * (size - 1) - 1),
-    ("maximum", lambda size: 50), (np.gcd, None), (np.fmax, lambda size: 50),
+    ("maximum", lambda size: 50), (np.fmax, lambda size: 50),
 ])
 def test_a_rule_says_which_of_several_written_values_stays(world, dtype, rule, expected):
     values = [50 - 2 * world.rank - 1, 50 - 2 * world.rank]
-    if rule is np.gcd:
-        if dtype == "f8":
-            pytest.skip("there is no such operation")
-        expected = lambda size: np.gcd.reduce(np.arange(50 - 2 * (size - 1) - 1, 51))  # noqa: E731
     with DistributedArray(world, 2, dtype, equal_writes=rule) as array:
         array.local[:] = 1
         MPI.COMM_WORLD.Barrier()
@@ -292,14 +264,8 @@ def test_a_rule_says_which_of_several_written_values_stays(world, dtype, rule, e
         assert array[:].tolist() == [1, expected(world.num_ranks)]
 
 
-def test_the_smallest_rank_decides_for_any_dtype(world):
-    with DistributedArray(world, 1, STRUCTURED, equal_writes="smallest_rank_last") as array:
-        array[[0]] = np.array([(world.rank + 1, 0.5)], STRUCTURED)
-        assert array[0].tolist() == (1, 0.5)
-
-
 @pytest.mark.parametrize(("dtype", "rule", "text"), [
-    (STRUCTURED, "minimum", "without an order"), ("c16", "maximum", "without an order"),
+    (STRUCTURED, "minimum", "without an order"),
     (int, "last", "equal_writes must be"), (int, None, "op must be a name"), (int, np.logaddexp, "logaddexp makes float64"),
 ])
 def test_rules_that_values_lack_are_an_error_on_all_ranks(world, dtype, rule, text):
@@ -382,37 +348,3 @@ def test_prepared_values_are_gathered_and_scattered(world, entries):
             expected += [10 + rank, 30 + rank] if index == 1 else [20 + rank] if index == LENGTH - 1 else []
     assert values.tolist() == expected
     assert batch.scatter(-values).tolist() == (-np.array([10, 20, 30]) - world.rank).tolist()
-
-
-def test_prepared_rows_are_gathered(world):
-    with DistributedArray(world, 2, (float, 2)) as rows:
-        batch = rows.prepare([1])
-        assert batch.fetch_and_update(np.array([[1.0, 2.0]])).tolist() == [[world.rank, 2.0 * world.rank]]
-        offsets, values = batch.gather(np.full((1, 2), float(world.rank)))
-        assert values.shape == (offsets[-1], 2)
-
-
-def test_any_ufunc_updates_prepared_entries(world):
-    with DistributedArray(world, 1, int) as array:
-        array.local[:] = 0
-        MPI.COMM_WORLD.Barrier()
-        batch = array.prepare([0])
-        batch.update(np.array([1 << world.rank]), np.bitwise_xor)
-        assert batch.read().tolist() == [(1 << world.num_ranks) - 1]
-
-
-def test_prepared_requests_refuse_values_that_do_not_fit(world, entries):
-    batch = entries.prepare([0])
-    for call, error, text in (
-        (lambda: batch.gather(np.zeros(1)), TypeError, "values has dtype float64"),
-        (lambda: batch.gather(np.zeros(2, int)), ValueError, "values has 2 items"),
-        (lambda: batch.fetch_and_update(np.zeros(1, int), op=np.gcd), TypeError, "op must be sum, prod"),
-        (lambda: batch.fetch_and_update(np.zeros(1, int), op="mean"), ValueError, "there is no operation"),
-        (lambda: batch.fetch_and_update(np.zeros(1, int), read_only(np.zeros(1, int))), ValueError, "read-only"),
-        (lambda: batch.scatter(None, np.zeros(1, "f4")), TypeError, "out has dtype float32"),
-        (lambda: batch.scatter(np.zeros(1)), TypeError, "gathered has dtype float64"),
-        (lambda: batch.scatter(np.zeros(100, int)), crossdock.SizeMismatchError, "gathered has 100 items"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
-    assert batch.read().tolist() == [0]

@@ -24,8 +24,8 @@ def sums_of(world, dtype=float):
                      sum(range(size))]).astype(dtype)
 
 
-@pytest.mark.parametrize("method", ["auto", "owners", "holders"])
-@pytest.mark.parametrize("route", ["direct", "hypercube", "auto", "auto:measure"])
+@pytest.mark.parametrize("method", ["auto", "holders"])
+@pytest.mark.parametrize("route", ["hypercube", "auto:measure"])
 def test_all_copies_get_the_sum(world, ids, method, route):
     with GatherScatter(world, ids, method=method, route=route) as shared:
         assert shared.num_ids == 5
@@ -111,8 +111,6 @@ def test_peers_learn_of_a_faulty_start(world, ids):
 
 
 def test_wrong_calls_are_refused(world, ids):
-    with pytest.raises(crossdock.InvalidArgumentError):
-        GatherScatter(world, ids, method="masters")
     with pytest.raises(crossdock.InvalidArgumentError):
         GatherScatter(world, "ids" if world.rank == 0 else ids)
     with pytest.raises(crossdock.IndexOutOfRangeError):

@@ -83,15 +83,6 @@ def test_names_that_differ_are_an_error_on_all_ranks(world):
             planning.calibrate(world, SECONDS, name=f"of rank {world.rank}")
 
 
-def test_calibrating_needs_a_context_that_is_open():
-    with Context(MPI.COMM_WORLD) as world:
-        pass
-    with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
-        planning.calibrate(world, SECONDS)
-    with pytest.raises(TypeError, match="world must be a Context, not Intracomm"):
-        planning.calibrate(MPI.COMM_WORLD, SECONDS)
-
-
 def test_machines_that_are_none_are_refused_on_all_ranks():
     lassen = Machine.load("lassen")
     with pytest.raises(crossdock.FileError):

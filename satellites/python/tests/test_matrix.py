@@ -96,10 +96,8 @@ def test_ranks_may_have_no_rows(world):
 
 @pytest.mark.parametrize(("rows", "options", "text"), [
     (np.eye(3), {}, "rows must be a sparse array of SciPy, not ndarray"),
-    (None, {}, "rows must be a sparse array of SciPy, not NoneType"),
     (scipy.sparse.csr_array((1, 2)), {}, "rows have 2 columns, but the ranks have"),
     (scipy.sparse.csr_array((1, 1)), {"num_local_columns": -1}, "num_local_columns must be at least 0, not -1"),
-    (scipy.sparse.csr_array((1, 1)), {"num_local_columns": "all"}, "invalid literal"),
     (scipy.sparse.csr_array((1, 1)), {"route": 4}, "route must be a str, not int"),
 ])
 def test_what_is_wrong_on_one_rank_is_an_error_on_all(world, rows, options, text):

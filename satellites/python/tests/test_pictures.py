@@ -84,13 +84,6 @@ def test_plans_show_an_arrow_for_each_message(plans):
     assert Counter(names(plans)).most_common(1)[0][1] == 1
 
 
-def test_plans_of_many_ranks_are_matrices():
-    plans = planning.compile_all("16x4", every_pair(64), "two_step")
-    assert parts(plans, "matrix-") == ["stage0", "stage1"]
-    assert not parts(plans, "message-")
-    assert "4,032 messages, 4,032 items" in texts(planning.compile_all("16x4", every_pair(64), "direct"))
-
-
 def test_plans_show_their_counts_in_a_table(plans):
     page = plans._repr_html_()
     assert Reader(page).rows == [

@@ -25,8 +25,7 @@ def patterns(matrix):
 
 
 # As the demo of the command line counts them.
-COUNTS = {"direct": (50, 28, 3821, 2120), "two_step": (50, 8, 4317, 994), "three_step": (31, 2, 4773, 994),
-          "grid:2": (31, 15, 4460, 1509), "hypercube": (24, 8, 4639, 994), "locality": (31, 8, 4317, 994)}
+COUNTS = {"direct": (50, 28, 3821, 2120), "three_step": (31, 2, 4773, 994)}
 
 
 @pytest.mark.parametrize("route", COUNTS)
@@ -126,16 +125,12 @@ def test_plans_are_texts(patterns):
 
 @pytest.mark.parametrize(("call", "error"), [
     (lambda patterns: planning.compile_all("2x4", patterns, "auto"), crossdock.UnknownRouteError),
-    (lambda patterns: planning.compile_all("2x4", patterns, "grid:0x8"), crossdock.InvalidRouteError),
     (lambda patterns: planning.compile_all("2x3", patterns, "direct"), crossdock.SizeMismatchError),
-    (lambda patterns: planning.compile_all("2x4", patterns[:7], "direct"), crossdock.SizeMismatchError),
     (lambda patterns: planning.compile_all("2x4", [*patterns[:7], 3], "direct"), TypeError),
     (lambda patterns: planning.compile_all("rack", patterns, "direct"), crossdock.InvalidTopologyError),
     (lambda patterns: planning.compile_all("2x4", patterns, "direct").simulate("nowhere"), crossdock.FileError),
     (lambda patterns: planning.compile_all("2x4", patterns, "direct").simulate(item_bytes=0), ValueError),
-    (lambda patterns: planning.compile_all("2x4", patterns, "direct").simulate(mean_noise_seconds=-1), ValueError),
     (lambda patterns: planning.explain("2x4", patterns, item_bytes=-8), crossdock.InvalidArgumentError),
-    (lambda patterns: planning.explain("2x4", patterns[:7]), crossdock.SizeMismatchError),
     (lambda patterns: planning.patterns_of_matrix(scipy.sparse.eye_array(3), 0), crossdock.InvalidArgumentError),
 ])
 def test_arguments_that_do_not_fit_are_refused(patterns, call, error):
