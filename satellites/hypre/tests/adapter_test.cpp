@@ -115,6 +115,11 @@ void expect_transposed_job(const context& world, hypre_ParCSRMatrix* matrix) {
     }
 }
 
+std::span<double> values_of(hypre_Vector* vector) {
+    return {hypre_VectorData(vector),
+            static_cast<std::size_t>(hypre_VectorSize(vector) * hypre_VectorNumVectors(vector))};
+}
+
 // hypre's vector of a side of a matrix, of one value or of several for each index.
 class par_vector {
   public:
@@ -136,11 +141,7 @@ class par_vector {
         for (std::size_t i = 0; i < values().size(); ++i)
             values()[i] = uneven(first + static_cast<count_t>(i));
     }
-    std::span<double> values() const {
-        return {
-            hypre_VectorData(local()),
-            static_cast<std::size_t>(hypre_VectorSize(local()) * hypre_VectorNumVectors(local()))};
-    }
+    std::span<double> values() const { return values_of(local()); }
     hypre_ParVector* get() const { return vector_; }
     hypre_Vector* local() const { return hypre_ParVectorLocalVector(vector_); }
 
@@ -167,11 +168,7 @@ class column_values {
     column_values(const column_values&) = delete;
     column_values& operator=(const column_values&) = delete;
 
-    std::span<double> values() const {
-        return {
-            hypre_VectorData(vector_),
-            static_cast<std::size_t>(hypre_VectorSize(vector_) * hypre_VectorNumVectors(vector_))};
-    }
+    std::span<double> values() const { return values_of(vector_); }
     hypre_Vector* get() const { return vector_; }
 
   private:
@@ -355,14 +352,8 @@ TEST(Adapter, BadPackageOfOneRankFailsOnAll) {
         {[](auto& bad) { bad.package.send_procs = nullptr; }, errc::invalid_argument},
         {[](auto& bad) { bad.package.send_map_elmts = nullptr; }, errc::invalid_argument},
         {[](auto& bad) { bad.package.recv_vec_starts = nullptr; }, errc::invalid_argument},
-        {[](auto& bad) {
-             bad.starts = {1, 1};
-         },
-         errc::invalid_argument},
-        {[](auto& bad) {
-             bad.starts = {0, -1};
-         },
-         errc::invalid_argument},
+        {[](auto& bad) { bad.starts.assign(2, 1); }, errc::invalid_argument},
+        {[](auto& bad) { bad.starts.back() = -1; }, errc::invalid_argument},
         {[&](auto& bad) { bad.ranks = {world.num_ranks()}; }, errc::rank_out_of_range},
         {[](auto& bad) {
              bad.starts = {0, 1};
