@@ -1,6 +1,6 @@
-! Sparse exchanges: messages of one size and of any, of all types, and what fails.
+! Sparse exchanges: messages of one size and of any, and what fails.
 program exchange_test
-    use, intrinsic :: iso_fortran_env, only: int32, real32, real64
+    use, intrinsic :: iso_fortran_env, only: real64
     use checks
     implicit none
 
@@ -16,7 +16,6 @@ program exchange_test
 
     call algorithms()
     call any_size()
-    call all_types()
     call order_of_arrival()
     call traffic()
     call nothing()
@@ -95,38 +94,6 @@ contains
         integer :: k
         values = [(real(100 * source + 10 * destination + k, real64), k=1, int(length_between(source, destination)))]
     end function
-
-    ! To the next rank, as one column and as one message.
-    subroutine all_types()
-        integer, allocatable :: sources(:)
-        integer(int64), allocatable :: counts(:)
-        real(real32), allocatable :: r(:), rr(:, :)
-        integer(int32), allocatable :: i4(:), ii(:, :)
-        complex(real32), allocatable :: c(:), cc(:, :)
-        complex(real64), allocatable :: z(:), zz(:, :)
-        real(real64), allocatable :: dd(:, :)
-        integer(int64), allocatable :: i8(:)
-        call crossdock_sparse_exchange_v(world, next, [1_int64], [real(rank, real32)], sources, counts, r, status)
-        call expect(r(1) == previous .and. size(r) == 1, "real32")
-        call crossdock_sparse_exchange_v(world, next, [1_int64], [int(rank, int32)], sources, counts, i4, status)
-        call expect(i4(1) == previous .and. size(i4) == 1, "int32")
-        call crossdock_sparse_exchange_v(world, next, [1_int64], [int(rank, int64)], sources, counts, i8, status)
-        call expect(i8(1) == previous .and. size(i8) == 1, "int64")
-        call crossdock_sparse_exchange_v(world, next, [1_int64], [cmplx(rank, 1, real32)], sources, counts, c, status)
-        call expect(c(1) == cmplx(previous, 1, real32) .and. size(c) == 1, "complex of real32")
-        call crossdock_sparse_exchange_v(world, next, [1_int64], [cmplx(rank, 1, real64)], sources, counts, z, status)
-        call expect(z(1) == cmplx(previous, 1, real64) .and. size(z) == 1, "complex of real64")
-        call crossdock_sparse_exchange(world, next, reshape([real(rank, real32)], [1, 1]), sources, rr, status)
-        call expect(rr(1, 1) == previous, "a column of real32")
-        call crossdock_sparse_exchange(world, next, reshape([real(rank, real64)], [1, 1]), sources, dd, status)
-        call expect(dd(1, 1) == previous, "a column of real64")
-        call crossdock_sparse_exchange(world, next, reshape([rank], [1, 1]), sources, ii, status)
-        call expect(ii(1, 1) == previous, "a column of int32")
-        call crossdock_sparse_exchange(world, next, reshape([cmplx(rank, 1, real32)], [1, 1]), sources, cc, status)
-        call expect(cc(1, 1) == cmplx(previous, 1, real32), "a column of complex of real32")
-        call crossdock_sparse_exchange(world, next, reshape([cmplx(rank, 1, real64)], [1, 1]), sources, zz, status)
-        call expect(zz(1, 1) == cmplx(previous, 1, real64), "a column of complex of real64")
-    end subroutine
 
     subroutine order_of_arrival()
         integer, allocatable :: sources(:)

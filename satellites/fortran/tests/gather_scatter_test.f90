@@ -1,4 +1,4 @@
-! The gather-scatter of shared ids: all types and ranks of arrays, fields, own types and operations, flagged ids and
+! The gather-scatter of shared ids: both ranks of arrays, fields, own types and operations, flagged ids and
 ! transposed operations, two at once, options, and what fails.
 module gather_callbacks
     use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr
@@ -29,7 +29,7 @@ end module
 
 program gather_scatter_test
     use, intrinsic :: iso_c_binding, only: c_loc, c_null_ptr, c_ptr
-    use, intrinsic :: iso_fortran_env, only: int32, real32, real64
+    use, intrinsic :: iso_fortran_env, only: real64
     use checks
     use gather_callbacks
     implicit none
@@ -47,7 +47,6 @@ program gather_scatter_test
     call shared%create(world, ids, status)
     call expect_success(status, "a gather-scatter")
 
-    call every_type()
     call columns()
     call parts_of_arrays()
     call several_fields()
@@ -76,33 +75,6 @@ contains
         values = [7, rank + modulo(rank - 1, num_ranks) + 3, rank + modulo(rank + 1, num_ranks) + 3, 9, &
             num_ranks * (num_ranks - 1) / 2]
     end function
-
-    subroutine every_type()
-        real(real32) :: x32(num_ids)
-        real(real64) :: x64(num_ids)
-        integer(int32) :: i32(num_ids)
-        integer(int64) :: i64(num_ids)
-        complex(real32) :: z32(num_ids)
-        complex(real64) :: z64(num_ids)
-        x32 = real(given(), real32)
-        call shared%combine(x32, MPI_SUM, status)
-        call expect(all(x32 == real(sums(), real32)), "sums of real32")
-        x64 = given()
-        call shared%combine(x64, MPI_SUM, status)
-        call expect(all(x64 == sums()), "sums of real64")
-        i32 = given()
-        call shared%combine(i32, MPI_SUM, status)
-        call expect(all(i32 == sums()), "sums of int32")
-        i64 = 2_int64**40 * given()
-        call shared%combine(i64, MPI_SUM, status)
-        call expect(all(i64 == 2_int64**40 * sums()), "sums of int64")
-        z32 = cmplx(given(), -given(), real32)
-        call shared%combine(z32, MPI_SUM, status)
-        call expect(all(z32 == cmplx(sums(), -sums(), real32)), "sums of complex of real32")
-        z64 = cmplx(given(), 2 * given(), real64)
-        call shared%combine(z64, MPI_SUM, status)
-        call expect(all(z64 == cmplx(sums(), 2 * sums(), real64)), "sums of complex of real64")
-    end subroutine
 
     subroutine columns()
         real(real64), asynchronous :: velocity(3, num_ids)

@@ -1,4 +1,4 @@
-! Streams: items of all types, handlers that push and fail, workers, keys, sources, priorities, back-pressure, causes,
+! Streams: items of several types, handlers that push and fail, workers, keys, sources, priorities, back-pressure, causes,
 ! and what fails.
 module handlers
     use, intrinsic :: iso_c_binding
@@ -141,7 +141,7 @@ contains
 end module
 
 program stream_test
-    use, intrinsic :: iso_fortran_env, only: int32, real32
+    use, intrinsic :: iso_fortran_env, only: real32
     use checks
     use handlers
     implicit none
@@ -158,7 +158,7 @@ program stream_test
     previous = modulo(rank - 1, num_ranks)
 
     call each_item_once()
-    call every_type()
+    call numbers_and_columns()
     call derived_types()
     call handlers_that_push()
     call two_workers()
@@ -231,26 +231,17 @@ contains
         call close()
     end subroutine
 
-    ! Each rank pushes an item of each type to the next rank; those of one size travel in one stream, in this order.
-    subroutine every_type()
+    ! Each rank pushes three numbers to the next rank; columns; and a row, which is not contiguous and travels all the same.
+    subroutine numbers_and_columns()
         type(inbox), target :: came
         real(real64) :: columns(3, 2)
         logical :: is_pushed
         columns = reshape([1, 2, 3, 4, 5, 6], [3, 2]) + 0.5_real64 * rank
 
-        call begin(came, 4)
-        call port%push(next, 1.5_real32 + rank, status)
-        call port%push(next, huge(0) - rank, status)
-        call expect_success(status, "items of 4 bytes")
-        call drain()
-        call expect(all(transfer(came%bytes, [0]) == [transfer(1.5_real32 + previous, 0), huge(0) - previous]), &
-            "items of real32 and int32")
-        call close()
-
         call begin(came, 8)
         is_pushed = .false.
         call port%try_push(next, 0.1_real64 + rank, is_pushed, status)
-        call expect_success(status, "real64")
+        call expect_success(status, "try_push")
         call expect(is_pushed, "there is room for real64")
         call port%push(next, huge(0_int64) - rank, status)
         call port%push(next, cmplx(1, rank, real32), status)
@@ -260,20 +251,16 @@ contains
             "items of real64, int64 and complex of real32")
         call close()
 
-        ! A row is not contiguous, and travels all the same.
-        call begin(came, 16)
-        call port%push(next, cmplx(0.1_real64, rank, real64), status)
-        call port%push(next, columns(2, :), status)
-        call drain()
-        call expect(all(transfer(came%bytes, [0.0_real64]) == &
-            [0.1_real64, real(previous, real64), 2 + 0.5_real64 * previous, 5 + 0.5_real64 * previous]), &
-            "items that are complex of real64 and a row")
-        call close()
-
         call begin(came, 24)
         call port%push(next, columns(:, 2), status)
         call drain()
         call expect(all(transfer(came%bytes, [0.0_real64]) == [4, 5, 6] + 0.5_real64 * previous), "an item that is a column")
+        call close()
+
+        call begin(came, 16)
+        call port%push(next, columns(2, :), status)
+        call drain()
+        call expect(all(transfer(came%bytes, [0.0_real64]) == [2, 5] + 0.5_real64 * previous), "an item that is a row")
         call close()
     end subroutine
 
