@@ -2,8 +2,6 @@
 ! fails.
 module functions
     use, intrinsic :: iso_c_binding
-    use, intrinsic :: iso_fortran_env, only: int64
-    use mpi_f08, only: MPI_Datatype, MPI_Type_size
     implicit none
 
     type, bind(C) :: tally
@@ -34,19 +32,6 @@ contains
         call c_f_pointer(value, other)
         if (abs(other - number) < abs(best - number)) best = other
     end subroutine
-
-    ! For MPI_Op_create.
-    subroutine add_integers(values, into, length, datatype)
-        type(c_ptr), value :: values, into
-        integer :: length
-        type(MPI_Datatype) :: datatype
-        integer(int64), pointer :: x(:), y(:)
-        integer :: num_bytes
-        call MPI_Type_size(datatype, num_bytes)
-        call c_f_pointer(values, x, [length * num_bytes / 8])
-        call c_f_pointer(into, y, [length * num_bytes / 8])
-        y = y + x
-    end subroutine
 end module
 
 program array_test
@@ -72,7 +57,6 @@ program array_test
     call faults_of_steps()
     call own_functions()
     call own_choice()
-    call operation_of_mpi()
     call batches()
     call gather_and_scatter()
     call gather_columns()
@@ -286,19 +270,6 @@ contains
         call array%read([0_int64], values, status)
         call expect(values(1) == 0, "the closest to 1 stays")
         call array%free()
-    end subroutine
-
-    subroutine operation_of_mpi()
-        type(crossdock_distributed_array) :: array
-        type(MPI_Op) :: add
-        integer(int64) :: values(1)
-        call MPI_Op_create(add_integers, .true., add)
-        call array%create(world, num_entries, MPI_INTEGER8, status)
-        call array%update([0_int64], [int(rank, int64)], add, status)
-        call array%read([0_int64], values, status)
-        call expect(values(1) == num_ranks * (num_ranks - 1) / 2, "the sum by an operation of MPI_Op_create")
-        call array%free()
-        call MPI_Op_free(add)
     end subroutine
 
     subroutine batches()

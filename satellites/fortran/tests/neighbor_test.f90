@@ -1,33 +1,8 @@
-! What the library calls.
-module callbacks
-    use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr
-    use, intrinsic :: iso_fortran_env, only: real64
-    use mpi_f08, only: MPI_Datatype, MPI_Type_size
-    implicit none
-
-contains
-
-    ! An operation on real64, for MPI_Op_create.
-    subroutine farther_from_zero(values, into, length, datatype)
-        type(c_ptr), value :: values, into
-        integer :: length
-        type(MPI_Datatype) :: datatype
-        real(real64), pointer :: x(:), y(:)
-        integer :: num_bytes
-        call MPI_Type_size(datatype, num_bytes)
-        call c_f_pointer(values, x, [length * num_bytes / 8])
-        call c_f_pointer(into, y, [length * num_bytes / 8])
-        where (abs(x) > abs(y)) y = x
-    end subroutine
-end module
-
-! Neighbor exchanges on every route, in both directions, of all types and ranks of arrays, overlapped and in parts;
-! plans; and what fails.
+! Neighbor exchanges in both directions, of all types and ranks of arrays, overlapped and in parts; plans; and what fails.
 program neighbor_test
     use, intrinsic :: iso_c_binding, only: c_loc
     use, intrinsic :: iso_fortran_env, only: int32, real32, real64
     use checks
-    use callbacks
     implicit none
 
     integer, parameter :: num_owned = 3
@@ -70,7 +45,6 @@ program neighbor_test
     call columns()
     call other_types()
     call two_types()
-    call own_operation()
     call two_at_once()
     call options()
     call tried_routes()
@@ -257,25 +231,6 @@ contains
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 8 bytes, but a slot 4: give datatypes of equal size")
         call halo%free()
         call MPI_Type_free(spaced)
-    end subroutine
-
-    ! By an operation of MPI_Op_create; all slots of an item hold the same.
-    subroutine own_operation()
-        type(crossdock_neighbor_exchange) :: halo
-        type(MPI_Op) :: farther
-        real(real64) :: x(num_owned), pairs(2, num_owned)
-        integer(int64) :: times(num_owned)
-        times = times_needed()
-        call MPI_Op_create(farther_from_zero, .true., farther)
-        call halo%create(world, pattern, status)
-        x = 1
-        call halo%reverse(-real(value_of(needed), real64), x, farther, status)
-        call expect(all(x == merge(-real(value_of(owned()), real64), 1.0_real64, times > 0)), "the farthest from zero")
-        pairs = 1
-        call halo%reverse(spread(-real(value_of(needed), real64), 1, 2), pairs, farther, status)
-        call expect(all(pairs(2, :) == x) .and. all(pairs(1, :) == x), "the farthest from zero of each column")
-        call halo%free()
-        call MPI_Op_free(farther)
     end subroutine
 
     subroutine two_at_once()
