@@ -90,6 +90,7 @@ class unfinished_exchange {
 class communicator_user;
 struct CROSSDOCK_HIDDEN error_agreement;
 class CROSSDOCK_HIDDEN tag_pool;
+class CROSSDOCK_HIDDEN open_communicators;
 
 /// @brief Message tags of a communicator that nothing else uses while this lives.
 ///
@@ -179,14 +180,15 @@ class communicator {
     /// @throws error(errc::out_of_memory)   on all ranks
     [[nodiscard]] tag_block reserve_tags(int count) const;
 
-    /// @brief From now on, whoever waits on this communicator also calls `work->progress()`.
+    /// @brief From now on, whoever waits on this communicator, or on another one of this process, also
+    /// calls `work->progress()`. Where threads may call MPI at once, other communicators do not.
     /// @param work  not owned; to be removed before it dies
     void add_work(background_work* work) const;
     void remove_work(background_work* work) const noexcept;
     bool has_work() const noexcept { return !state_->work->empty(); }
     /// @brief Whether `work` was added and nothing else.
     bool has_only(const background_work* work) const noexcept {
-        return state_->work->size() == 1 && state_->work->front() == work;
+        return state_->work->size() == 1 && state_->work->front().work == work;
     }
 
     /// @brief Takes an exchange over until it is over, or the communicator is closed. Its other ranks must not need it
@@ -257,12 +259,20 @@ class communicator {
 
   private:
     friend class communicator_user;
+    friend class open_communicators;
     friend struct error_agreement;
+    struct state;
+    struct added_work {
+        background_work* work;
+        const state* by;
+    };
+    using work_list = std::vector<added_work>;
     struct state {
         MPI_Comm duplicate = MPI_COMM_NULL;
         int unused_tag = 0;
         std::shared_ptr<tag_pool> tags;
-        std::shared_ptr<std::vector<background_work*>> work;
+        std::shared_ptr<work_list>
+            work;  // of all communicators, unless threads may call MPI at once
         std::vector<std::shared_ptr<communicator_resource>> resources;
         std::list<communicator_user*> users;
         std::unique_ptr<unfinished_exchange> unfinished;
@@ -272,7 +282,7 @@ class communicator {
     [[noreturn]] static void refuse_closed();
     void look_at_unfinished() const noexcept;
     void drop_unfinished() noexcept;
-    explicit communicator(std::shared_ptr<std::vector<background_work*>> work);
+    communicator();
     void find_place(MPI_Comm in);
     void set_up();
     template <class Part, class Undo>

@@ -562,14 +562,14 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 /// may start. An error of `duplicate` is the rank's own.
 ///
 /// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's
-/// collective calls on the same context. While such an exchange is active, a rank must not block
-/// elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
+/// collective calls, on any context; on the same one only with MPI_THREAD_MULTIPLE. While such an
+/// exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something that
+/// another rank does only after its wait.
 ///
 /// A start waits for nobody, if what it exchanges is ready: at first what the option `prepare`
 /// names, for items of the option `item_bytes`. The first start with items of another size, or in
 /// a direction that is not ready, makes it ready: it blocks until the ranks of the node start it
-/// too (all ranks, if the executor is "shared_memory" or messages are split), and such starts come
-/// in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an
+/// too (all ranks, if messages are split), and such starts come in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an
 /// item is the size of its datatype, in a reverse one the extent.
 ///
 /// Items and slots may lie in one array, as long as no item that is sent lies where a slot is

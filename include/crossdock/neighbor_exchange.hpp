@@ -111,9 +111,10 @@ concept same_items =
 /// sent lies where a slot is filled.
 ///
 /// On a route of several stages, and where ranks share memory, a rank does something for others
-/// inside `test`, `wait` and the library's collective calls on the same communicator. While an
-/// exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something that
-/// another rank does only after its wait.
+/// inside `test`, `wait` and the library's collective calls, on any context of the process; only on
+/// the same one if MPI was initialised with MPI_THREAD_MULTIPLE. While an exchange is active, a rank
+/// must not block elsewhere (in MPI_Barrier, say) for something that another rank does only after
+/// its wait.
 ///
 /// *Preparation.* An exchange is ready when the ranks that share memory have told each other where
 /// items lie; a start then never blocks. The constructor makes ready what the option `prepare`
@@ -140,8 +141,9 @@ concept same_items =
 /// route puts items of several ranks into one message, this may be more ranks than those that need
 /// the item. All others get their items. Then every rank may start the next exchange. The rank that
 /// failed completes the one before it first, in its next start; until then it forwards in the
-/// library's collective calls and in the waits of other objects on the same communicator, also if
-/// this object has ended. `context::last_peer_error` says later why the start failed.
+/// library's collective calls and in the waits of other objects, also if this object has ended.
+/// `context::last_peer_error` says later why the start failed. A faulty start that does not know the
+/// size of the items waits until a rank that shares memory starts with one.
 ///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///

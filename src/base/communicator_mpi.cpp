@@ -20,30 +20,6 @@
 
 namespace crossdock {
 
-namespace {
-
-std::string mpi_text(int mpi_code) {
-    std::array<char, MPI_MAX_ERROR_STRING> text{};
-    int length = 0;
-    if (MPI_Error_string(mpi_code, text.data(), &length) != MPI_SUCCESS) return "unknown MPI error";
-    return {text.data(), static_cast<std::size_t>(length)};
-}
-
-void require_usable(MPI_Comm user) {
-    int is_initialized = 0;
-    int is_finalized = 0;
-    MPI_Initialized(&is_initialized);
-    MPI_Finalized(&is_finalized);
-    if (!is_initialized)
-        throw error(errc::invalid_state, "MPI is not initialised: call MPI_Init first");
-    if (is_finalized) throw error(errc::invalid_state, "MPI is finalised already");
-    if (user == MPI_COMM_NULL)
-        throw error(errc::invalid_argument, "the communicator is MPI_COMM_NULL");
-    int is_inter = 0;
-    insist([&] { return MPI_Comm_test_inter(user, &is_inter); });
-    if (is_inter) throw error(errc::invalid_argument, "the communicator is an intercommunicator");
-}
-
 // The communicators of this process that are open, the oldest first. MPI_Finalize deletes
 // attributes of MPI_COMM_SELF before all else, while ranks can still communicate. Ranks of two
 // communicators have made them in one order, unless several threads did.
@@ -73,12 +49,16 @@ class open_communicators {
 
     // What this rank owes to others on any of them. Whoever owes it fails itself if that fails.
     void progress() noexcept {
-        for (std::size_t i = 0; i < all_.size(); ++i) {
-            try {
-                communicator(all_[i]).progress();
-            } catch (...) {
-            }
+        try {
+            if (!all_.empty()) communicator(all_.front()).progress();
+        } catch (...) {
         }
+    }
+
+    // Of all of them, if one thread at a time calls MPI.
+    const std::shared_ptr<communicator::work_list>& work() {
+        if (!work_) work_ = std::make_shared<communicator::work_list>();
+        return work_;
     }
 
     // Whether MPI_Finalize closes them, whatever is active.
@@ -103,22 +83,52 @@ class open_communicators {
         return MPI_SUCCESS;
     }
 
+    std::shared_ptr<communicator::work_list> work_;
     std::mutex mutex_;
     int key_ = MPI_KEYVAL_INVALID;
     bool are_ending_ = false;
     std::vector<communicator> all_;
 };
 
-// Until all ranks are about to duplicate `user`, which blocks in MPI. Some may come only after this rank has forwarded
-// something on another communicator. Where threads use MPI at once, others may be using those.
-void meet_to_duplicate(MPI_Comm user) {
+namespace {
+
+std::string mpi_text(int mpi_code) {
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    if (MPI_Error_string(mpi_code, text.data(), &length) != MPI_SUCCESS) return "unknown MPI error";
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+void require_usable(MPI_Comm user) {
+    int is_initialized = 0;
+    int is_finalized = 0;
+    MPI_Initialized(&is_initialized);
+    MPI_Finalized(&is_finalized);
+    if (!is_initialized)
+        throw error(errc::invalid_state, "MPI is not initialised: call MPI_Init first");
+    if (is_finalized) throw error(errc::invalid_state, "MPI is finalised already");
+    if (user == MPI_COMM_NULL)
+        throw error(errc::invalid_argument, "the communicator is MPI_COMM_NULL");
+    int is_inter = 0;
+    insist([&] { return MPI_Comm_test_inter(user, &is_inter); });
+    if (is_inter) throw error(errc::invalid_argument, "the communicator is an intercommunicator");
+}
+
+// Whether several threads may call MPI at once, each with communicators of its own.
+bool may_threads_meet() {
     int thread_level = MPI_THREAD_MULTIPLE;
     insist([&] { return MPI_Query_thread(&thread_level); });
+    return thread_level == MPI_THREAD_MULTIPLE;
+}
+
+// Until all ranks are about to duplicate `user`, which blocks in MPI. Some may come only after this rank has forwarded
+// something on another communicator.
+void meet_to_duplicate(MPI_Comm user, bool makes_progress) {
     MPI_Request barrier = MPI_REQUEST_NULL;
     insist([&] { return MPI_Ibarrier(user, &barrier); });
     int num_failed = 0;
     for (int is_complete = 0; !is_complete;) {
-        if (thread_level < MPI_THREAD_MULTIPLE) open_communicators::of_process().progress();
+        if (makes_progress) open_communicators::of_process().progress();
         const int code = MPI_Test(&barrier, &is_complete, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS && ++num_failed == most_attempts) throw mpi_error(code, "MPI_Test");
         if (!is_complete) pause_wait();
@@ -138,8 +148,6 @@ error described(errc code, const char* text, int rank) noexcept {
         return {out_of_memory(), rank};
     }
 }
-
-auto no_work() { return std::make_shared<std::vector<background_work*>>(); }
 
 }  // namespace
 
@@ -250,12 +258,15 @@ mpi_error::mpi_error(int mpi_code, const char* call)
       mpi_code_(mpi_code) {}
 
 // What a rank needs to say what it fails with is there before the others are met.
-communicator::communicator(MPI_Comm user) : communicator(with_reserve(no_work)) {
+communicator::communicator(MPI_Comm user) : communicator() {
     require_usable(user);
     find_place(user);
-    meet_to_duplicate(user);
-    insist([&] { return MPI_Comm_dup(user, &state_->duplicate); });
     auto& all_open = open_communicators::of_process();
+    const bool may_meet = may_threads_meet();
+    state_->work =
+        with_reserve([&] { return may_meet ? std::make_shared<work_list>() : all_open.work(); });
+    meet_to_duplicate(user, !may_meet);
+    insist([&] { return MPI_Comm_dup(user, &state_->duplicate); });
     complete(
         *this,
         [&] {
@@ -265,12 +276,10 @@ communicator::communicator(MPI_Comm user) : communicator(with_reserve(no_work)) 
         [&] { all_open.remove(state_->duplicate); });
 }
 
-communicator::communicator(std::shared_ptr<std::vector<background_work*>> work)
-    : state_(with_reserve([] { return std::make_shared<state>(); })) {
+communicator::communicator() : state_(with_reserve([] { return std::make_shared<state>(); })) {
     with_reserve([] { out_of_memory(); });
     with_reserve([] { open_communicators::of_process(); });
     memory_reserve::keep();
-    state_->work = std::move(work);
 }
 
 void communicator::find_place(MPI_Comm in) {
@@ -304,7 +313,8 @@ void communicator::complete(const communicator& meeting, Part&& part, Undo&& und
 
 communicator communicator::split(int color) const {
     require_open();
-    communicator part(state_->work);
+    communicator part;
+    part.state_->work = state_->work;
     insist([&] { return MPI_Comm_split(get(), color, rank_, &part.state_->duplicate); });
     part.complete(
         *this,
@@ -338,11 +348,11 @@ tag_block communicator::reserve_tags(int count) const {
 }
 
 void communicator::add_work(background_work* work) const {
-    append_with_reserve(*state_->work, work);
+    append_with_reserve(*state_->work, added_work{work, state_.get()});
 }
 
 void communicator::remove_work(background_work* work) const noexcept {
-    std::erase(*state_->work, work);
+    std::erase_if(*state_->work, [work](const added_work& one) { return one.work == work; });
 }
 
 void communicator::take_over(std::unique_ptr<unfinished_exchange> one) const noexcept {
@@ -374,9 +384,9 @@ void communicator::progress() const {
     // Work that is done removes itself.
     const auto& all_work = *state_->work;
     for (std::size_t i = 0; i < all_work.size();) {
-        auto* const work = all_work[i];
+        auto* const work = all_work[i].work;
         work->progress();
-        if (i < all_work.size() && all_work[i] == work) ++i;
+        if (i < all_work.size() && all_work[i].work == work) ++i;
     }
     if (state_->unfinished) [[unlikely]]
         look_at_unfinished();
@@ -423,6 +433,7 @@ void communicator::close() {
     for (auto* const user : state_->users) user->note_closed();
     for (const auto& kept : state_->resources) kept->close();
     state_->resources.clear();
+    std::erase_if(*state_->work, [this](const added_work& one) { return one.by == state_.get(); });
     all_open.remove(state_->duplicate);
     CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
 }

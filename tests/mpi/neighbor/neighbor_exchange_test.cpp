@@ -20,6 +20,7 @@
 
 #include "crossdock/plan.hpp"
 #include "crossdock/sparse_exchange.hpp"
+#include "crossdock/stream.hpp"
 #include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
 #include "support/neighbor_options.hpp"
@@ -778,6 +779,45 @@ class chosen_executor {
     }
     ~chosen_executor() { unsetenv("CROSSDOCK_EXECUTOR"); }
 };
+
+// Ranks forward for each other, while they wait for different things.
+TEST_F(Neighbor, WaitsMoveExchangesOfOtherContextsOn) {
+    const auto half = num_ranks() / 2;
+    const auto halves = half == 0 ? std::string("1")
+                                  : std::to_string(half) + "," + std::to_string(num_ranks() - half);
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const bool is_odd = rank() % 2 == 1;
+    const auto items = items_of<double>(mine(patterns), 1);
+    const auto expected = expected_slots<double>(patterns, rank(), 1, 0);
+    for (const char* executor : {"persistent", "shared_memory"}) {
+        for (const char* route : {"three_step", "hypercube"}) {
+            std::vector<context> contexts;
+            std::list<neighbor_exchange> halos;
+            std::vector<std::vector<double>> slots(3, std::vector<double>(expected.size()));
+            for (std::size_t k = 0; k < slots.size(); ++k) {
+                contexts.emplace_back(MPI_COMM_WORLD,
+                                      context_options{.topology = halves, .nodes = halves});
+                auto& halo =
+                    halos.emplace_back(contexts.back(), mine(patterns),
+                                       neighbor_options{.route = route, .executor = executor});
+                halo.start(items, slots[k]);
+            }
+            stream<int> empty(contexts[0], [](auto&&...) {});
+
+            // An exchange, a drain, and a collective call of each context come first somewhere.
+            if (is_odd) halos.reverse();
+            halos.front().wait();
+            if (rank() % 3 == 1) empty.port(0).drain().wait();
+            halos.back().wait();
+            if (rank() % 3 != 1) empty.port(0).drain().wait();
+            std::next(halos.begin())->wait();
+
+            for (const auto& one : slots) EXPECT_EQ(one, expected);
+            empty.close();
+            for (auto& one : contexts) one.close();
+        }
+    }
+}
 
 TEST_F(Neighbor, TakesTwoTagsForEachStage) {
     const context world = where(topology::one_region(num_ranks()));
