@@ -120,7 +120,7 @@ concept same_items =
 /// items lie; a start then never blocks. The constructor makes ready what the option `prepare`
 /// names, for items of `item_bytes`. The first start with another size, or in a direction that is
 /// not ready, makes it ready, with what `prepare` names. It blocks until the ranks that share memory
-/// start it too (all ranks, if `executor` is `shared_memory` or messages are split). Such starts
+/// start it too (all ranks, if messages are split). Such starts
 /// come in one order on all ranks, and none waits for another exchange in between that a rank starts
 /// only afterwards. Who wants no such start calls `prepare`. The last eight sizes stay ready.
 ///
@@ -230,7 +230,8 @@ class neighbor_exchange {
     /// @throws error(errc::invalid_state)     an exchange is active. Such errors are this rank's
     /// alone. It then takes part with nothing, unless an exchange was active: `wait` and `test` of
     /// the ranks that need something of it throw errc::peer_failed.
-    /// @throws error(errc::out_of_memory)     as the constructor, where it makes something ready
+    /// @throws error(errc::out_of_memory)     as the constructor, where it makes something ready: on all ranks
+    /// of a node, or on all ranks if messages are split
     /// @par Collective
     /// Yes, with every rank of the context; does not block, unless it makes something ready.
     template <lasting_items Items, lasting_items Slots>
@@ -310,7 +311,8 @@ class neighbor_exchange {
 
     /// @brief Takes part with nothing, as a start that throws does: for a caller that finds a mistake
     /// in its own arguments before it can start. The exchange is not active afterwards.
-    /// @param item_bytes  0 if it is not known: then the size of the last exchange is taken
+    /// @param item_bytes  0 if it is not known: then this call waits for a rank that shares memory, and takes
+    /// the size of that one; or the size of the last exchange, if no such rank knows it
     /// @param why         what others are told later (`context::last_peer_error`)
     /// @throws error(errc::invalid_state)  an exchange is active
     /// @par Collective
@@ -376,10 +378,12 @@ class neighbor_exchange {
             std::span(std::ranges::data(range), std::ranges::size(range)));
     }
 
-    // Whether `prepare` would do nothing. The same on all ranks once they have called it.
-    bool is_prepared(std::size_t item_bytes) const;
     // Starts an exchange to which this rank gives nothing, by the fault of a rank.
     void start_empty(bool is_reverse, std::size_t item_bytes, rank_t failed);
+    // The size of what starts now: as given, or if that is 0 what ranks that share memory say; 0 if none knows.
+    std::size_t find_size(std::size_t item_bytes);
+    // As a start that finds a size not ready, in all directions that the options name. What fails, the start says.
+    void prepare_at_start(std::size_t item_bytes);
 
     /// @throws error(errc::invalid_state)  closed or moved from
     implementation& state() const;

@@ -58,16 +58,18 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
         });
         if (fault) mine.window = slot::refuses;
         exchange_slots(mine);
-        const auto any_says = [&](std::int64_t what) {
-            return std::ranges::any_of(slots_, [=](const slot& s) { return s.window == what; });
+        const auto first_that_says = [&](std::int64_t what) {
+            const auto found = std::ranges::find(slots_, what, &slot::window);
+            return static_cast<int>(found - slots_.begin());
         };
-        if (any_says(slot::refuses)) {
+        if (const int refusing = first_that_says(slot::refuses); refusing < domain_.size()) {
             ++num_refusals_;
+            refusing_rank_ = domain_.rank_at(buffer_number(refusing));
             if (own) put_back(*own);
             if (fault) throw *fault;
             throw peer_stopped();
         }
-        if (!any_says(slot::has_none)) break;
+        if (first_that_says(slot::has_none) == domain_.size()) break;
         try {
             if (const auto* const one = suspension::current();
                 one != nullptr && !one->may_make_communicators())

@@ -61,6 +61,8 @@ class node_memory {
     /// @brief How often `share` was called, and how often a rank has refused.
     int num_shares() const noexcept { return num_shares_; }
     int num_refusals() const noexcept { return num_refusals_; }
+    /// @brief The rank that has refused last.
+    rank_t refusing_rank() const noexcept { return refusing_rank_; }
 
     /// @brief Gives this rank's memory back, from which others may still read.
     /// @param is_unused  whether all have read it; called later, when memory is wanted
@@ -69,6 +71,7 @@ class node_memory {
     /// @par Collective
     /// Yes, over the domain; blocks.
     void close();
+    bool is_open() const noexcept { return comm_.is_open(); }
 
   private:
     // Bytes of this rank's piece of a window.
@@ -105,6 +108,7 @@ class node_memory {
     communicator comm_;
     int num_shares_ = 0;
     int num_refusals_ = 0;
+    rank_t refusing_rank_ = 0;
     std::vector<shared_window> windows_;
     std::size_t own_bytes_ = 0;  // in all windows
     std::vector<range> free_;    // adjacent ranges are joined
@@ -130,6 +134,9 @@ class memory_piece {
 
     /// @brief The pieces of all ranks of the domain, by number; aligned to 64 bytes.
     const std::vector<std::byte*>& all() const noexcept { return all_; }
+
+    /// @brief Whether the memory is still there: what is shared is freed where the node memory is closed.
+    bool is_open() const noexcept { return !memory_ || memory_->is_open(); }
 
     /// @brief As `node_memory::give_back`; what is private is freed at once.
     void give_back(std::function<bool()> is_unused);

@@ -18,12 +18,13 @@ constexpr const char* not_started = "no exchange is active";
 constexpr const char* already_active =
     "an exchange is active already: wait for it before the next start";
 
+bool is_beside(const schedule_part& a, const schedule_part& b) {
+    return a.peer == b.peer && a.stage == b.stage;
+}
+
 // Whether several parts come from one rank in one stage. They match in order, and MPI_Startall does
 // not promise to start them in order.
 bool has_several_from_one(const index_vector<receive_number, schedule_part>& receives) {
-    const auto is_beside = [](const schedule_part& a, const schedule_part& b) {
-        return a.peer == b.peer && a.stage == b.stage;
-    };
     return std::adjacent_find(receives.begin(), receives.end(), is_beside) != receives.end();
 }
 
@@ -217,7 +218,15 @@ void executor::start(const void* input, void* output, combine_function combine) 
 // What others send in place comes to memory that nobody looks at.
 void executor::start_empty(rank_t failed, bool knows_size) {
     require_state(!is_active_, already_active);
-    if (!knows_size) least_item_bytes_ = 0;
+    least_item_bytes_ = knows_size ? item_bytes_ : 0;
+    failed_ = failed;
+    if (!knows_size) {
+        is_probed_ = with_reserve(
+            [&] { return index_vector<receive_number, char>(work().receives.size()); });
+        num_to_probe_ = end_of_receives_.value();
+        runner_->begin_empty(failed);
+        return begin();
+    }
     count_t num_items = 0;
     for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
         const auto& part = work().receives[i];
@@ -238,12 +247,12 @@ void executor::begin() {
     has_posted_ = runner_->may_receive();
     if (has_posted_) start_receives(receive_number(0), end_of_sections_);
     runner_->advance(*this);
-    is_registered_ = runner_->owes();
+    is_registered_ = owes();
     if (is_registered_) comm_.add_work(this);
 }
 
 void executor::start_receives(receive_number first, receive_number end) {
-    if (first == end) return;
+    if (first == end || num_to_probe_ > 0) return;
     MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
     if (!must_match_in_order_) {
         insist([&] { return MPI_Startall(end - first, requests); });
@@ -268,6 +277,41 @@ void executor::send_failure(send_number i, rank_t origin) {
                              comm_.get(), &request);
     });
     insist([&] { return MPI_Start(&request); });
+}
+
+// Takes what has come, of whatever length. Parts that are beside each other come in order.
+void executor::probe() {
+    for (receive_number i = has_posted_ ? receive_number(0) : end_of_sections_;
+         num_to_probe_ > 0 && i < end_of_receives_; ++i) {
+        const auto& part = work().receives[i];
+        const bool waits =
+            i > receive_number(0) && !is_probed_[i - 1] && is_beside(work().receives[i - 1], part);
+        if (is_probed_[i] || waits) continue;
+        int is_there = 0;
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        insist([&] {
+            return MPI_Improbe(part.peer, tag_of(part), comm_.get(), &is_there, &message, &status);
+        });
+        if (is_there) take_probed(i, message, status);
+    }
+}
+
+// A part as long as it should be is as good as any. If it is shorter than an item of its sender, it may be a mark, but
+// this rank has failed as well.
+void executor::take_probed(receive_number i, MPI_Message& message, const MPI_Status& status) {
+    const auto& part = work().receives[i];
+    int num_bytes = 0;
+    insist([&] { return MPI_Get_count(&status, MPI_BYTE, &num_bytes); });
+    const bool is_whole = num_bytes == part.num_items * static_cast<count_t>(item_bytes_);
+    const bool is_kept = is_whole && !part.is_in_place;
+    std::vector<std::byte> unused;
+    if (!is_kept) resize_with_reserve(unused, static_cast<std::size_t>(num_bytes));
+    std::byte* const to = is_kept ? receive_address(i, runner_->half()) : unused.data();
+    insist([&] { return MPI_Mrecv(to, num_bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE); });
+    is_probed_[i] = 1;
+    --num_to_probe_;
+    if (!part.is_in_place) runner_->note_received(i, is_whole ? schedule_runner::nobody : failed_);
 }
 
 // Whose fault it is that a part has come without its items.
@@ -325,7 +369,7 @@ void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
 
 void executor::advance() {
     runner_->advance(*this);
-    if (is_registered_ && !runner_->owes()) {
+    if (is_registered_ && !owes()) {
         comm_.remove_work(this);
         is_registered_ = false;
     }
@@ -337,6 +381,7 @@ void executor::poll() {
         start_receives(receive_number(0), end_of_sections_);
         has_posted_ = true;
     }
+    if (num_to_probe_ > 0) probe();
     if (!completed_.empty()) return take_arrived(&MPI_Testsome);
     advance();
 }
@@ -375,7 +420,7 @@ bool executor::test() {
     require_state(is_active_, not_started);
     comm_.progress();
     if (!is_registered_) poll();
-    if (!runner_->is_done() || !test_all()) return false;
+    if (num_to_probe_ > 0 || !runner_->is_done() || !test_all()) return false;
     finish();
     return true;
 }
@@ -390,6 +435,10 @@ bool executor::awaits_memory_alone() {
 
 void executor::wait() {
     require_state(is_active_, not_started);
+    while (num_to_probe_ > 0) {
+        if (test()) return;
+        pause_wait();
+    }
     int looks = 0;  // at memory alone
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
     // comes.

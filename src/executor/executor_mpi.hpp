@@ -61,8 +61,8 @@ class executor final : private background_work, private schedule_runner::sender 
     /// because it cannot start as it should. It forwards what others gave. All who need something
     /// of this rank get errc::peer_failed.
     /// @param failed      the rank whose fault it is
-    /// @param knows_size  whether the others exchange items of this size, too; where this is not known, they are told
-    /// by messages without content, which no size of items can take for a value
+    /// @param knows_size  whether the others exchange items of this size, too; where this is not known, messages to
+    /// this rank may have any length, and those from it have none, which no size of items can take for a value
     void start_empty(rank_t failed, bool knows_size);
 
     /// @brief Makes progress; true once complete.
@@ -107,6 +107,9 @@ class executor final : private background_work, private schedule_runner::sender 
     void begin();
 
     void start_receives(receive_number first, receive_number end);
+    bool owes() const noexcept { return runner_->owes() || num_to_probe_ > 0; }
+    void probe();
+    void take_probed(receive_number part, MPI_Message& message, const MPI_Status& status);
     void send(send_number part) override;
     void send_failure(send_number part, rank_t origin) override;
     void advance();
@@ -124,7 +127,7 @@ class executor final : private background_work, private schedule_runner::sender 
     memory_piece buffer_;
     int first_tag_;
     std::size_t item_bytes_;
-    std::size_t least_item_bytes_;  // that others may have now
+    std::size_t least_item_bytes_;  // that others may have now: 0 if they may have any number
     MPI_Datatype item_ = MPI_DATATYPE_NULL;
     std::unique_ptr<schedule_runner> runner_;
 
@@ -139,7 +142,11 @@ class executor final : private background_work, private schedule_runner::sender 
     std::vector<MPI_Status> statuses_;
     index_vector<send_number, failure_mark> marks_;  // sent in place of parts
     bool has_marks_ = false;
-    std::unique_ptr<std::byte[]> unused_output_;  // of an exchange that this rank starts empty
+    // Of an exchange that this rank starts empty.
+    std::unique_ptr<std::byte[]> unused_output_;
+    rank_t failed_ = schedule_runner::nobody;
+    index_vector<receive_number, char> is_probed_;  // where the size of items is not known
+    int num_to_probe_ = 0;                          // parts that are still to come
 
     const void* input_ = nullptr;
     void* output_ = nullptr;

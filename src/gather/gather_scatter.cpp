@@ -352,12 +352,14 @@ struct gather_scatter::implementation final : background_work,
         start(std::move(values), new_bytes, how.transposed, std::move(fault));
     }
 
-    // `new_bytes` is 0 where a fault leaves the size unknown: then it is taken to be the last one.
+    // `new_bytes` is 0 where a fault leaves the size unknown: then it is that of ranks that share memory, or else taken
+    // to be the last one.
     void start(value_arrays values, std::size_t new_bytes, bool transposed,
                std::exception_ptr fault) {
         finish_empty();
+        new_bytes = present().find_size(new_bytes);
         if (new_bytes > 0) item_bytes = new_bytes;
-        begin(std::move(values), transposed, std::move(fault));
+        begin(std::move(values), new_bytes > 0, transposed, std::move(fault));
         if (!present().fault()) return;
         is_active = false;
         is_empty = true;
@@ -369,7 +371,7 @@ struct gather_scatter::implementation final : background_work,
         }
     }
 
-    void begin(value_arrays values, bool transposed, std::exception_ptr fault) {
+    void begin(value_arrays values, bool knows_size, bool transposed, std::exception_ptr fault) {
         if (auto* const tried = trials()) {
             if (auto kept = tried->decide()) {
                 results = with_reserve([&] { return tried->trials().results(); });
@@ -380,7 +382,8 @@ struct gather_scatter::implementation final : background_work,
         if (auto* const tried = trials())
             tried->begin(transposed ? direction::reverse : direction::forward, item_bytes);
         is_registered = timed([&] {
-            return present().start(std::move(values), item_bytes, transposed, std::move(fault));
+            return present().start(std::move(values), item_bytes, knows_size, transposed,
+                                   std::move(fault));
         });
         is_active = true;
         if (is_registered) started.add(comm, *this);

@@ -57,12 +57,19 @@ void gathering::prepare(std::size_t item_bytes) {
     const bool is_new = !exchanges_;
     if (is_new) exchanges_ = make_exchanges(item_bytes);
     // So that neither a second half nor what is timed has to. What is used forward alone is ready when it is new.
-    for (auto* const one : {&exchanges_->to_holders, &exchanges_->separate_to_unflagged})
-        if (*one && (is_new ? plans_.by_owners : !(*one)->is_prepared(item_bytes)))
-            (*one)->prepare(item_bytes);
+    for (auto* const one : {&exchanges_->to_holders, &exchanges_->separate_to_unflagged}) {
+        if (!*one) continue;
+        if (!is_new) (*one)->prepare_at_start(item_bytes);
+        if (is_new && plans_.by_owners) (*one)->prepare(item_bytes);
+    }
     if (!plans_.by_owners)
         resize_with_reserve(other_values_,
                             static_cast<std::size_t>(lists_->num_other_values) * item_bytes);
+}
+
+std::size_t gathering::find_size(std::size_t item_bytes) {
+    auto* const one = exchange_to_holders() ? exchange_to_holders() : exchange_to_unflagged();
+    return one ? one->find_size(item_bytes) : item_bytes;
 }
 
 neighbor_exchange* gathering::exchange_to_holders() {
@@ -102,10 +109,11 @@ void gathering::gather() {
     gather_places(values_, lists_->places(transposed_), work_.data());
 }
 
-bool gathering::start(value_arrays values, std::size_t item_bytes, bool transposed,
+bool gathering::start(value_arrays values, std::size_t item_bytes, bool knows_size, bool transposed,
                       std::exception_ptr fault) {
     values_ = std::move(values);
     item_bytes_ = item_bytes;
+    knows_size_ = knows_size;
     transposed_ = transposed;
     fault_ = nullptr;
     up_ = down_ = nullptr;
@@ -131,9 +139,13 @@ bool gathering::start(value_arrays values, std::size_t item_bytes, bool transpos
     return false;
 }
 
+void gathering::start_empty(neighbor_exchange& half, bool is_reverse) {
+    half.start_empty(is_reverse, knows_size_ ? item_bytes_ : 0, failed_);
+}
+
 // If a half cannot start, its exchange takes part with nothing by itself, and this rank in what comes after it.
 void gathering::start_up() {
-    if (fault_) return up_->start_empty(true, item_bytes_, failed_);
+    if (fault_) return start_empty(*up_, true);
     try {
         up_->start_reverse_bytes(items_, items_, item_bytes_, combine_items());
     } catch (...) {
@@ -145,7 +157,7 @@ void gathering::start_up() {
 // No rank both sends and gets the value of an id, so that items and slots may be one array.
 void gathering::start_down() {
     if (!down_) return;
-    if (fault_) return down_->start_empty(false, item_bytes_, failed_);
+    if (fault_) return start_empty(*down_, false);
     const std::span slots(plans_.by_owners ? items_ : std::span(other_values_));
     try {
         down_->start_bytes(items_, slots, item_bytes_);

@@ -46,13 +46,19 @@ class gathering {
 
     /// @brief Makes items of a size ready, unless they are.
     /// @par Collective
-    /// Yes; as `neighbor_exchange` and `neighbor_exchange::prepare`.
+    /// Yes; the first time as `neighbor_exchange`, then as a start.
     void prepare(std::size_t item_bytes);
 
+    /// @brief The size of what starts now: as given, or if that is 0 what ranks that share memory say; 0 if none knows.
+    /// @par Collective
+    /// Over the ranks that share memory; where the size is not given, waits for the first that knows.
+    std::size_t find_size(std::size_t item_bytes);
+
     /// @brief Starts an operation on values of a size that is prepared.
-    /// @param fault  why this rank gives nothing; null if it gives its values
+    /// @param knows_size  whether the others' values have this size, too
+    /// @param fault       why this rank gives nothing; null if it gives its values
     /// @return whether `advance` has something to do for others before the operation is complete
-    bool start(value_arrays values, std::size_t item_bytes, bool transposed,
+    bool start(value_arrays values, std::size_t item_bytes, bool knows_size, bool transposed,
                std::exception_ptr fault);
 
     /// @brief Why this rank takes part in the present operation without values, or null.
@@ -83,6 +89,7 @@ class gathering {
     bool is_in_place() const;
     combine_function combine_items() const;
     void gather();
+    void start_empty(neighbor_exchange& half, bool is_reverse);
     void start_up();
     void start_down();
     void fail();
@@ -101,6 +108,7 @@ class gathering {
     // Of the present operation.
     value_arrays values_;
     std::size_t item_bytes_ = 0;
+    bool knows_size_ = true;
     bool transposed_ = false;
     std::exception_ptr fault_;
     rank_t failed_ = 0;  // whose fault it is, if there is one

@@ -204,7 +204,8 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
           plans(std::move(made.plans)),
           choice(std::move(made.choice)),
           prepared(options.prepare),
-          item_bytes(options.item_bytes) {}
+          item_bytes(options.item_bytes),
+          last_bytes(options.item_bytes) {}
 
     // All ranks have agreed that they have it.
     static std::unique_ptr<implementation> make(const communicator& comm, prepared_plans&& made,
@@ -251,16 +252,40 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         }
     }
 
-    // `new_bytes` is 0 where a fault leaves the size unknown: then it is taken to be the last one.
+    // `new_bytes` is 0 where a fault leaves the size unknown: then it is that of ranks that share memory, or else taken
+    // to be the last one.
     executor& start_empty(direction to, std::size_t new_bytes, rank_t failed) {
         finish_empty();
-        const bool knows_size = new_bytes != 0;
-        if (!knows_size) new_bytes = item_bytes;
         next_plan();
-        auto& runner = present();
-        if (runner.prepare_at_start(to, prepared, new_bytes)) item_bytes = new_bytes;
+        new_bytes = find_size(new_bytes);
+        const bool knows_size = new_bytes != 0;
+        if (!knows_size) new_bytes = last_bytes;
+        ready_for_start(to, new_bytes);
         if (auto* const tried = trials()) tried->begin(to, new_bytes);
-        return runner.start_empty(to, failed, knows_size);
+        return present().start_empty(to, failed, knows_size);
+    }
+
+    std::size_t find_size(std::size_t new_bytes) const {
+        present().post_size(new_bytes);
+        return new_bytes != 0 ? new_bytes : present().find_size();
+    }
+
+    // Returns why this rank can start an empty exchange only, if so.
+    std::optional<error> ready_for_start(direction to, std::size_t new_bytes) {
+        last_bytes = new_bytes;
+        if (present().is_ready(to, new_bytes)) return std::nullopt;
+        auto why = present().prepare_at_start(to, prepared, new_bytes);
+        item_bytes = new_bytes;
+        return why;
+    }
+
+    void prepare_at_start(std::size_t new_bytes) {
+        try {
+            finish_empty();
+            ready_for_start(direction::forward, new_bytes);
+            if (prepared == preparation::both) ready_for_start(direction::reverse, new_bytes);
+        } catch (const error&) {  // the start says so
+        }
     }
 
     // Completes an exchange that was started empty. Whose fault that was has been said.
@@ -343,17 +368,20 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         item_bytes = new_bytes;
     }
 
-    bool is_prepared(std::size_t asked_bytes) const {
-        return present().is_prepared(prepared == preparation::forward, asked_bytes);
-    }
-
     void start(direction to, const void* input, void* output, std::size_t asked_bytes,
                combine_function&& combine = {}) {
         require_apart(to, input, output, asked_bytes);
         finish_empty();
         next_plan();
         auto& runner = present();
-        if (runner.prepare_at_start(to, prepared, asked_bytes)) item_bytes = asked_bytes;
+        runner.post_size(asked_bytes);
+        if (const auto why = ready_for_start(to, asked_bytes)) {
+            const bool is_of_peer = why->code() == errc::peer_failed;
+            if (!is_of_peer) present().comm().tell_later(*why);
+            if (auto* const tried = trials()) tried->begin(to, asked_bytes);
+            empty = &runner.start_empty(to, is_of_peer ? why->rank() : compiled().rank(), true);
+            throw *why;
+        }
         const auto begin = [&]() -> executor& {
             return runner.start(to, input, output, std::move(combine));
         };
@@ -403,6 +431,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     std::shared_ptr<const route_choice> choice;
     preparation prepared;    // with the direction that starts
     std::size_t item_bytes;  // what was made ready last
+    std::size_t last_bytes;  // of the last exchange
     array_overlap overlap;
     std::vector<tried_route> results;
     executor* active = nullptr;
@@ -501,16 +530,20 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
     state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
 }
 
-bool neighbor_exchange::is_prepared(std::size_t item_bytes) const {
-    return state().is_prepared(item_bytes);
-}
-
 void neighbor_exchange::start_empty(bool is_reverse, std::size_t item_bytes, rank_t failed) {
     auto& all = state();
     all.require_idle();
     all.active =
         &all.start_empty(is_reverse ? direction::reverse : direction::forward, item_bytes, failed);
     all.is_of_other = true;
+}
+
+std::size_t neighbor_exchange::find_size(std::size_t item_bytes) {
+    return state().find_size(item_bytes);
+}
+
+void neighbor_exchange::prepare_at_start(std::size_t item_bytes) {
+    state().prepare_at_start(item_bytes);
 }
 
 void neighbor_exchange::fail_start(bool is_reverse, std::size_t item_bytes, const error& why) {

@@ -1,5 +1,7 @@
 #include "plan_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -43,6 +45,10 @@ void plan_runner::open(int num_stages) {
     auto& memories = comm().resource<node_memories>();
     const auto& found = memories.of(comm(), where_.nodes());
     if (found->domain().is_shared()) memory_ = found;
+    try {
+        if (memory_) sizes_.emplace(memory_);
+    } catch (...) {  // on all ranks of the domain
+    }
     if (options_.stripe_bytes > 0) domains_ = memories.domains(comm(), *found);
 }
 
@@ -79,7 +85,8 @@ void plan_runner::direction_state::make_room(std::size_t item_bytes) {
     sizes.push_back({item_bytes});
 }
 
-void plan_runner::prepare_and_check(direction to, preparation what, std::size_t item_bytes) {
+std::optional<error> plan_runner::prepare_at_start(direction to, preparation what,
+                                                   std::size_t item_bytes) {
     const bool forward =
         (to == direction::forward || what != preparation::lazy) && !forward_.has_ready(item_bytes);
     const bool reverse =
@@ -90,24 +97,35 @@ void plan_runner::prepare_and_check(direction to, preparation what, std::size_t 
         if (forward) forward_.sizes.back() = {item_bytes};
         if (reverse) backward_.sizes.back() = {item_bytes};
     };
+    auto& state = state_of(to);
+    const auto failure = [&]() -> std::optional<error> {
+        if (fault || state.has_ready(item_bytes)) return fault;
+        const rank_t failed = memory_->refusing_rank();
+        return error(
+            errc::peer_failed,
+            fmt::format("rank {}, which shares memory with this one, could not prepare the "
+                        "exchange; it has the reason in its own error",
+                        failed),
+            failed);
+    };
+    std::optional<error> why;
     // Other nodes wait for what this one gives. So each rank of a node that has failed goes on alone, with the memory
-    // that is set aside.
-    if (!must_share() && (fault || !state_of(to).has_ready(item_bytes))) {
+    // that is set aside. Where messages are split, others cannot do without its node.
+    if (!domains_ && failure()) {
+        if (must_share()) why = failure();
         forget();
         memory_reserve::give_back();
         fault = make_ready(forward, reverse, item_bytes, std::nullopt, true);
     }
-    auto& state = state_of(to);
     try {
-        if (must_share()) agree(comm(), fault);
-        if (fault) throw *fault;
+        if (domains_) agree(comm(), fault);
+        if ((fault = failure())) throw *fault;
     } catch (...) {
         forget();
         throw;
     }
-    if (!state.has_ready(item_bytes))
-        throw error(errc::invalid_state,
-                    "another rank of the node has failed to prepare this exchange", comm().rank());
+    if (why) state.sizes.back().is_makeshift = true;
+    return why;
 }
 
 // Returns what this rank alone has failed with; all ranks of the domain go on to the same next step.
@@ -117,8 +135,11 @@ std::optional<error> plan_runner::make_ready(bool forward, bool reverse, std::si
         forward && !forward_.has_ready(item_bytes) ? &forward_ : nullptr,
         reverse && !backward_.has_ready(item_bytes) ? &backward_ : nullptr};
     if (wanted[0] == nullptr && wanted[1] == nullptr) return fault;
-    for (auto* const one : wanted)
-        if (one != nullptr) one->make_room(item_bytes);
+    for (auto* const one : wanted) {
+        if (one == nullptr) continue;
+        one->make_room(item_bytes);
+        one->sizes.back().is_makeshift = false;
+    }
     const auto make = [&](const std::shared_ptr<node_memory>& with) {
         for (auto* const one : wanted)
             if (one != nullptr) one->sizes.back().runner.reset();

@@ -11,6 +11,7 @@
 #include "build_schedule_mpi.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "size_board_mpi.hpp"
 
 namespace crossdock {
 
@@ -65,21 +66,14 @@ class plan_runner {
         return make_ready(true, true, item_bytes, std::nullopt);
     }
 
-    /// @brief Prepares a direction where a start finds it unprepared for items of a size, and then
-    /// what the options ask for as well.
-    /// @return whether it was not prepared
+    /// @brief Prepares a direction that is not ready for items of a size, and what the options ask for as well.
+    /// @return why this rank can start an empty exchange only: ranks of its node cannot share memory, but have to
     /// @par Collective
-    /// Over the ranks that share memory; over all ranks if sharing is required, or messages are
-    /// split.
-    bool prepare_at_start(direction to, preparation what, std::size_t item_bytes) {
-        if (state_of(to).has_ready(item_bytes)) return false;
-        prepare_and_check(to, what, item_bytes);
-        return true;
-    }
+    /// Over the ranks that share memory; over all ranks if messages are split.
+    std::optional<error> prepare_at_start(direction to, preparation what, std::size_t item_bytes);
 
-    /// @brief Whether `prepare` of forward alone, or `prepare_both`, would do nothing.
-    bool is_prepared(bool forward_alone, std::size_t item_bytes) {
-        return forward_.has_ready(item_bytes) && (forward_alone || backward_.has_ready(item_bytes));
+    bool is_ready(direction to, std::size_t item_bytes) {
+        return state_of(to).has_ready(item_bytes);
     }
 
     /// @brief After some rank has failed to prepare, and all know.
@@ -87,6 +81,15 @@ class plan_runner {
         forward_.sizes.clear();
         backward_.sizes.clear();
     }
+
+    /// @brief Says that the next exchange has items of this size, before it is prepared or started; 0: this
+    /// rank does not know.
+    void post_size(std::size_t item_bytes) noexcept {
+        if (sizes_) sizes_->post(item_bytes);
+    }
+    /// @brief The size that ranks which share memory have posted, or 0 if none of them knows; waits for the
+    /// first that knows.
+    std::size_t find_size() const { return sizes_ ? sizes_->find(comm()) : 0; }
 
     /// @brief Starts an exchange in a direction, with items of the size that it was prepared for
     /// last.
@@ -121,6 +124,7 @@ class plan_runner {
         schedule_kind kind = {};
         std::shared_ptr<const shared_memory_schedule> work = nullptr;
         std::unique_ptr<executor> runner = nullptr;  // null: not ready
+        bool is_makeshift = false;                   // for one empty exchange
     };
     // One direction of the plan. Its runners are never active at once, and share its tags.
     struct direction_state {
@@ -131,7 +135,8 @@ class plan_runner {
         // Whether there is a runner for the size, which then is at the end.
         bool has_ready(std::size_t item_bytes) {
             if (sizes.empty() || sizes.back().item_bytes != item_bytes) find(item_bytes);
-            return !sizes.empty() && sizes.back().item_bytes == item_bytes && sizes.back().runner;
+            return !sizes.empty() && sizes.back().item_bytes == item_bytes && sizes.back().runner &&
+                   !sizes.back().is_makeshift;
         }
         bool is_active() const {
             return !sizes.empty() && sizes.back().runner && sizes.back().runner->is_active();
@@ -154,7 +159,6 @@ class plan_runner {
     count_t items_per_stripe(std::size_t item_bytes) const;
     std::optional<error> make_ready(bool forward, bool reverse, std::size_t item_bytes,
                                     std::optional<error> fault, bool is_alone = false) noexcept;
-    void prepare_and_check(direction to, preparation what, std::size_t item_bytes);
     std::optional<error> make_runners(const std::array<direction_state*, 2>& wanted,
                                       const std::shared_ptr<node_memory>& with,
                                       std::size_t item_bytes, std::optional<error> fault);
@@ -167,6 +171,7 @@ class plan_runner {
     neighbor_options options_;
     memory_use memory_use_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
+    std::optional<size_board> sizes_;      // unset where nothing is shared
     std::optional<topology> domains_;      // its regions are the domains; set if messages are split
     tag_block tags_;
     direction_state forward_{direction::forward};

@@ -614,6 +614,56 @@ TEST_F(GatherScatter, PeersLearnOfAFaultyStart) {
     }
 }
 
+// Whether others share memory with the faulty rank or not.
+TEST_F(GatherScatter, AFaultyStartOfUnknownSizeMakesNobodyWait) {
+    constexpr rank_t culprit = 1;
+    if (where.num_ranks() <= culprit) return;
+    const auto halves = std::to_string(where.num_ranks() / 2) + "," +
+                        std::to_string(where.num_ranks() - where.num_ranks() / 2);
+    std::string alone = "1";
+    for (rank_t rank = 1; rank < where.num_ranks(); ++rank) alone += ",1";
+    const id_list ids{1, 2, 3};
+    const auto combine = [&](gather_scatter& shared, auto value, bool is_faulty, bool transposed) {
+        std::vector<decltype(value)> values(ids.size(), value);
+        if (is_faulty && where.rank() == culprit) {
+            shared.fail_start(transposed, 0, error(errc::parse_error, "no such type"));
+            return;
+        }
+        const auto start = [&] { shared.combine(values, sum{}, {.transposed = transposed}); };
+        if (is_faulty) {
+            const auto fault = test::thrown_by(start);
+            EXPECT_EQ(fault.code(), errc::peer_failed);
+            EXPECT_EQ(fault.rank(), culprit);
+        } else {
+            start();
+            const auto all_ranks = static_cast<decltype(value)>(where.num_ranks());
+            EXPECT_EQ(values,
+                      std::vector(ids.size(), static_cast<decltype(value)>(value * all_ranks)));
+        }
+    };
+    for (const auto& nodes : {std::to_string(num_ranks()), halves, alone}) {
+        context all(MPI_COMM_WORLD, {.topology = halves, .nodes = nodes});
+        for (const auto& [method, route] : {method_on_route{"owners", "direct"},
+                                            {"owners", "three_step"},
+                                            {"holders", "three_step"}}) {
+            if (method == "holders" && num_ranks() > most_holders) continue;
+            for (const char* executor : {"persistent", "shared_memory", "auto"}) {
+                SCOPED_TRACE(nodes + " " + method + " " + route + " " + executor);
+                gather_scatter shared(all, ids,
+                                      {.method = method, .route = route, .executor = executor});
+                for (const bool transposed : {false, true}) {
+                    combine(shared, 1.0F, true, transposed);
+                    combine(shared, 2.0, false, transposed);
+                    combine(shared, std::int16_t{3}, true, transposed);
+                    combine(shared, 4.0, true, transposed);
+                    combine(shared, 5.0F, false, transposed);
+                }
+            }
+        }
+        all.close();
+    }
+}
+
 TEST_F(GatherScatter, AnIdOfManyHoldersHasAnOwner) {
     const bool is_most = num_ranks() > most_holders;
     gather_scatter shared(where, id_list{1, 1});

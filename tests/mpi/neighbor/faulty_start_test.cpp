@@ -327,6 +327,117 @@ TEST_F(FaultyStart, OfAnotherSizeOfItemsIsHeardOf) {
     }
 }
 
+// Exchanges of items of several sizes. A rank may have no datatype, and so not know the size.
+class sized_exchanges {
+  public:
+    sized_exchanges(const context& where, const shifts& ring, const neighbor_options& options)
+        : ring_(ring), halo_(where, ring.make(), options) {
+        MPI_Type_contiguous(3, MPI_DOUBLE, &wide_);
+        MPI_Type_commit(&wide_);
+    }
+    ~sized_exchanges() { MPI_Type_free(&wide_); }
+    sized_exchanges(const sized_exchanges&) = delete;
+    sized_exchanges& operator=(const sized_exchanges&) = delete;
+
+    MPI_Datatype wide() const { return wide_; }
+
+    void expect_right(MPI_Datatype type, bool is_reverse) {
+        EXPECT_EQ(exchange(type, type, is_reverse), errc::success);
+        if (is_reverse) return;
+        int num_bytes = 0;
+        MPI_Type_size(type, &num_bytes);
+        for (std::size_t i = 0; i < slots_.size(); ++i) {
+            const auto slot = static_cast<count_t>(i) / num_bytes;
+            const auto source = ring_.source(static_cast<rank_t>(slot / ring_.num_items));
+            ASSERT_EQ(slots_[i], slot < ring_.reach * ring_.num_items ? 1 + source : 0);
+        }
+    }
+
+    // The sums of `wide` values are not defined.
+    void expect_fault(MPI_Datatype type, bool is_reverse, bool is_faulty, rank_t failing) {
+        const auto expected = is_faulty ? errc::invalid_argument : errc::peer_failed;
+        EXPECT_EQ(exchange(type, is_faulty ? MPI_DATATYPE_NULL : type, is_reverse), expected);
+        if (!is_faulty && failing >= 0) {
+            EXPECT_EQ(failed_, failing);
+        }
+    }
+
+  private:
+    errc exchange(MPI_Datatype type, MPI_Datatype given, bool is_reverse) {
+        const auto length = static_cast<std::size_t>(ring_.reach * ring_.num_items) * 24;
+        items_.assign(length, static_cast<char>(1 + ring_.rank));
+        slots_.assign(length, 0);
+        failed_ = -1;
+        try {
+            if (is_reverse && type != wide_) {
+                halo_.start_reverse(slots_.data(), items_.data(), given, MPI_SUM);
+            } else {
+                halo_.start(items_.data(), slots_.data(), given);
+            }
+            halo_.wait();
+            return errc::success;
+        } catch (const error& fault) {
+            failed_ = fault.rank();
+            return fault.code();
+        }
+    }
+
+    shifts ring_;
+    neighbor_exchange halo_;
+    MPI_Datatype wide_ = MPI_DATATYPE_NULL;
+    std::vector<char> items_, slots_;
+    rank_t failed_ = -1;
+};
+
+// Whether others share memory with the faulty rank or not.
+TEST_F(FaultyStart, OfUnknownSizeMakesNobodyWait) {
+    std::string alone = "1";
+    for (rank_t rank = 1; rank < num_ranks_; ++rank) alone += ",1";
+    for (const auto& nodes : {std::to_string(num_ranks_), halves_of(num_ranks_), alone}) {
+        const context where(MPI_COMM_WORLD, {.topology = halves_of(num_ranks_), .nodes = nodes});
+        for (const char* route : {"direct", "three_step", "auto:measure"}) {
+            for (const char* executor : {"persistent", "shared_memory", "auto"}) {
+                for (const auto ready : {preparation::both, preparation::lazy}) {
+                    SCOPED_TRACE(nodes + " " + route + " " + executor);
+                    neighbor_options options{.route = route, .prepare = ready};
+                    options.executor = executor;
+                    options.measure = {.max_candidates = 2, .exchanges_each = 3};
+                    sized_exchanges halo(where, all_to_all(3), options);
+                    // Trials count exchanges of each size, so that a rank which asks nobody must not guess.
+                    const bool asks_others = std::string(executor) != "persistent" &&
+                                             nodes != alone && (num_ranks_ > 2 || nodes == "2");
+                    const bool may_change = asks_others || std::string(route) != "auto:measure";
+                    for (const bool is_reverse : {false, true}) {
+                        for (MPI_Datatype type :
+                             {MPI_FLOAT, MPI_DOUBLE, halo.wide(), MPI_SIGNED_CHAR, MPI_FLOAT}) {
+                            if (!may_change) type = MPI_DOUBLE;
+                            halo.expect_fault(type, is_reverse, rank_ == culprit, culprit);
+                            halo.expect_right(MPI_DOUBLE, is_reverse);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_F(FaultyStart, OfUnknownSizeOnAllRanksOrAllOfANodeMakesNobodyWait) {
+    const auto where = in_halves();
+    for (const char* executor : {"persistent", "shared_memory", "auto"}) {
+        for (const rank_t num_faulty : {num_ranks_ / 2, num_ranks_}) {
+            neighbor_options options{.route = "three_step"};
+            options.executor = executor;
+            sized_exchanges halo(where, all_to_all(3), options);
+            for (MPI_Datatype type :
+                 {MPI_FLOAT, MPI_FLOAT, halo.wide(), MPI_SIGNED_CHAR, MPI_DOUBLE}) {
+                halo.expect_fault(type, false, rank_ < num_faulty, -1);
+                halo.expect_right(MPI_DOUBLE, false);
+                halo.expect_right(MPI_FLOAT, true);
+            }
+        }
+    }
+}
+
 TEST_F(FaultyStart, WhoseSizeNobodyKnowsIsTakenForNoValue) {
     const auto where = in_halves();
     const auto ring = all_to_all(1);

@@ -168,7 +168,7 @@ TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     EXPECT_EQ(num_windows > 0, pairs().region_size(pairs().region_of(comm.rank())) > 1);
 }
 
-TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
+TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnTheNodeAndOthersHearOfIt) {
     if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
     auto halo = make_on_pairs({.executor = "shared_memory"});
     expect_both_ways<double>(halo);
@@ -182,11 +182,11 @@ TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
     if (is_scarce) pretended_free_blocks = 0;
 
     const error of_start = test::thrown_by([&] { halo.forward(items, slots); });
-    EXPECT_EQ(of_start.code(), errc::out_of_memory);
+    EXPECT_EQ(of_start.code(), is_scarce ? errc::out_of_memory : errc::peer_failed);
     EXPECT_FALSE(halo.is_active());
 
     pretended_free_blocks.reset();
-    halo.forward(items, slots);  // other nodes had made it ready, and must make it again
+    halo.forward(items, slots);
     std::vector<neighbor_exchange> twins;
     expect_both_ways<double>(halo);
     if (is_scarce) pretended_free_blocks = 0;
@@ -210,7 +210,7 @@ TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
     while (num_windows == second_windows && comm.num_ranks() > 1 && twins.size() < 2000)
         twins.push_back(halo.duplicate());
 
-    EXPECT_EQ(num_windows, comm.num_ranks() > 1 ? second_windows + 1 : 0);
+    EXPECT_EQ(num_windows > second_windows, comm.num_ranks() > 1);
     halo.prepare(sizeof(double));
     expect_both_ways<double>(halo);
 }
