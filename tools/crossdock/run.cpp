@@ -42,6 +42,8 @@ struct run_options {
         {"--report", "CROSSDOCK_REPORT",
          "A file for `crossdock report`, to which each place that calls adds a line of JSON; 1: "
          "print a table on stderr"},
+        {"--progress", "CROSSDOCK_PROGRESS",
+         "calls: progress only inside intercepted calls that block, even if MPI can call back"},
         {"--record", "CROSSDOCK_RECORD", "A folder that gets the pattern of each plan"},
         {"--verify", "CROSSDOCK_VERIFY", "1: compare every exchange with MPI's"},
     };

@@ -11,6 +11,8 @@
 #include <span>
 #include <utility>
 
+#include "own_requests.hpp"
+#include "polling.hpp"
 #include "record.hpp"
 
 namespace crossdock::drop_in {
@@ -112,37 +114,54 @@ context context_of(MPI_Comm comm, std::span<const rank_t> members, rank_t num_us
     return context(comm, options);
 }
 
-bool may_be_taken_over(MPI_Comm comm) {
-    int may_be = progress_engine::may_be_called_here(), may_all = 0;
-    CROSSDOCK_MPI(PMPI_Allreduce(&may_be, &may_all, 1, MPI_INT, MPI_MIN, comm));
-    return may_all != 0;
+bool has_all_of_world(MPI_Comm comm) {
+    MPI_Group members = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+    int order = MPI_UNEQUAL;
+    CROSSDOCK_MPI(MPI_Comm_group(comm, &members));
+    CROSSDOCK_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    CROSSDOCK_MPI(MPI_Group_compare(members, world, &order));
+    CROSSDOCK_MPI(MPI_Group_free(&members));
+    CROSSDOCK_MPI(MPI_Group_free(&world));
+    return order != MPI_UNEQUAL;
+}
+
+// What all ranks can do. Collectives among ranks of which only some poll would be different functions.
+progress_place agreed_place(MPI_Comm comm) {
+    int least = static_cast<int>(progress_engine::place_here());
+    CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, comm));
+    const auto agreed = static_cast<progress_place>(least);
+    if (agreed != progress_place::intercepted) return agreed;
+    if (!has_all_of_world(comm)) return progress_place::exchanges;
+    if (!is_polling.exchange(true, std::memory_order_relaxed)) ++num_to_wait_for;
+    return agreed;
 }
 
 }  // namespace
 
 void graph::attach(MPI_Comm user) {
-    if (user == MPI_COMM_NULL || progress_engine::is_finalizing() ||
-        !progress_engine::is_available())
-        return;
+    if (user == MPI_COMM_NULL || progress_engine::is_finalizing()) return;
     auto found = neighbors_of(user);
     if (!found) return;
-    if (!may_be_taken_over(user)) return;
+    const auto place = agreed_place(user);
+    if (place == progress_place::nowhere) return;
     keep(user, topology_key(),
          std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations),
-                                 true));
+                                 true, place));
 }
 
 const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
     const auto* const known = kept_with(user, all_ranks_key());
-    if (known || !may_make || progress_engine::is_finalizing() || !progress_engine::is_available())
-        return known;
+    if (known || !may_make || progress_engine::is_finalizing()) return known;
     int is_inter = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
-    if (is_inter || !may_be_taken_over(user)) return nullptr;
+    if (is_inter) return nullptr;
+    const gate all_are_here(user);
+    const auto place = agreed_place(user);
+    if (place == progress_place::nowhere) return nullptr;
     std::vector<rank_t> ranks(static_cast<std::size_t>(size_of(user)));
     std::iota(ranks.begin(), ranks.end(), 0);
     const neighbors all(std::move(ranks));
-    keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false));
+    keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false, place));
     return kept_with(user, all_ranks_key());
 }
 
@@ -155,10 +174,12 @@ void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {
 
 const std::shared_ptr<graph>* graph::of(MPI_Comm user) { return kept_with(user, topology_key()); }
 
-graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology)
+graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,
+             progress_place place)
     : user_(user),
       number_(num_graphs++),
       has_topology_(has_topology),
+      place_(place),
       sources_(std::move(sources)),
       destinations_(std::move(destinations)) {
     // Programs may leave calls out on ranks without neighbors, as PETSc does: each of them is alone, so that none is
@@ -399,13 +420,29 @@ int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
         // What MPI refuses to free is used on.
         if (code != MPI_SUCCESS || !one) continue;
         try {
-            const progress_engine::access alone;
-            close_later(one);
+            const bool is_here_to_wait = one->place_ != progress_place::anywhere;
+            // Otherwise a request is freed only later.
+            if (is_here_to_wait && !one->agrees_to_close()) continue;
+            {
+                const progress_engine::access alone;
+                close_later(one);
+            }
+            if (is_here_to_wait)
+                progress_engine::of_process().run_until([&] { return one->is_closed_; });
         } catch (...) {
             // MPI_Finalize frees it.
         }
     }
     return code;
+}
+
+bool graph::agrees_to_close() const {
+    int num_left = num_persistent;
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    const int code = PMPI_Iallreduce(MPI_IN_PLACE, &num_left, 1, MPI_INT, MPI_SUM,
+                                     where_->comm().get(), &reduction);
+    CROSSDOCK_MPI(complete(code, reduction));
+    return num_left == 0;
 }
 
 void graph::close_later(const std::shared_ptr<graph>& one) {
@@ -418,6 +455,7 @@ void graph::close_later(const std::shared_ptr<graph>& one) {
                 // MPI_Finalize frees the rest.
             }
             std::erase(all_graphs(), one);
+            one->is_closed_ = true;
         },
         true);
 }

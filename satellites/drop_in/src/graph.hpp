@@ -26,7 +26,7 @@ namespace crossdock::drop_in {
 /// is made. The others are numbered anew.
 class graph {
   public:
-    /// @brief Makes it and keeps it with `user`, unless neither MPI's progress nor the topology allows exchanges here;
+    /// @brief Makes it and keeps it with `user`, unless the thread or the topology allows no exchanges of ours here;
     /// these are then left to MPI.
     /// @param user  just made, by all of its ranks together
     /// @par Collective
@@ -44,7 +44,9 @@ class graph {
     static const std::shared_ptr<graph>* of_all_ranks(MPI_Comm user, bool may_make);
 
     /// @param has_topology  `user` is a topology; otherwise its neighbors are all ranks
-    graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology);
+    /// @param place         of progress, for all ranks
+    graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,
+          progress_place place);
 
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
@@ -53,6 +55,8 @@ class graph {
     bool has_all_ranks() const noexcept { return has_all_ranks_; }
     /// @brief Whether this rank is alone, for want of neighbors: nothing is told of its calls.
     bool is_left_out() const noexcept { return !has_all_ranks_ && !has_neighbors(); }
+    /// @brief Whether calls that return before they are complete are MPI's, since nothing would get on in between.
+    bool takes_blocking_only() const noexcept { return place_ == progress_place::exchanges; }
     /// @brief That of no other one of this process.
     int number() const noexcept { return number_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
@@ -135,7 +139,8 @@ class graph {
     /// have freed their persistent requests. If MPI refuses, nothing has changed.
     /// @param own  MPI's function that frees it
     /// @par Collective
-    /// Yes; blocks as `own` does.
+    /// Yes; blocks as `own` does. Without a callback also until all ranks are here, and if persistent requests are left,
+    /// the rest stays until MPI_Finalize: in the background a rank would begin to block that others are not told of.
     static int free_with(MPI_Comm* user, int (*own)(MPI_Comm*));
     /// @brief MPI has freed the user's communicator.
     void forget_user() noexcept { user_ = MPI_COMM_NULL; }
@@ -170,6 +175,7 @@ class graph {
         return !sources_.ranks.empty() || !destinations_.ranks.empty();
     }
     bool is_idle() const;
+    bool agrees_to_close() const;
     plan_facts facts_of(const planned_exchange& plan, trial_seconds trial) const;
     int agree_on_alignment(const layouts_seen& layout) const;
     void make_communicators() const;
@@ -181,8 +187,10 @@ class graph {
     MPI_Comm user_;  // null once it is freed
     int number_;
     bool has_topology_;
+    progress_place place_;
     bool has_all_ranks_ = true;
     bool is_closing_ = false;
+    bool is_closed_ = false;
     neighbors sources_;
     neighbors destinations_;
     MPI_Comm twin_ = MPI_COMM_NULL;

@@ -8,6 +8,7 @@
 namespace crossdock::drop_in {
 
 constinit std::array<std::atomic<int>, 256> num_own_requests{};
+constinit std::atomic<int> num_to_wait_for = 0;
 
 own_requests& own_requests::of_process() {
     static auto& all = *new own_requests;
@@ -16,6 +17,7 @@ own_requests& own_requests::of_process() {
 
 void own_requests::count(MPI_Request request, int number) {
     num_own_requests[hash_of(request)].fetch_add(number, std::memory_order_relaxed);
+    num_to_wait_for.fetch_add(number, std::memory_order_relaxed);
 }
 
 exchange_with_request* own_requests::find_planned(MPI_Request request) const {

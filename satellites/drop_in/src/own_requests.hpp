@@ -93,6 +93,8 @@ struct own_requests {
 
 /// @brief How many requests that the program holds are this library's, of each hash of their handles.
 extern constinit std::array<std::atomic<int>, 256> num_own_requests;
+/// @brief How many in all, and one more where calls poll: as long as it is zero, waits are MPI's own.
+extern constinit std::atomic<int> num_to_wait_for;
 
 inline std::size_t hash_of(MPI_Request request) noexcept {
     const std::size_t bits = std::hash<MPI_Request>{}(request);

@@ -4,8 +4,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -79,21 +81,27 @@ progress_engine& progress_engine::of_process() {
     return engine;
 }
 
-bool progress_engine::is_available() {
+bool progress_engine::has_callback() {
+    static const bool has = [] {
+        const char* const named = std::getenv("CROSSDOCK_PROGRESS");
+        if (named != nullptr && std::string_view(named) == "calls") return false;
 #ifdef CROSSDOCK_HAS_ASYNC_START
-    if (find_async_start() != nullptr) return true;
+        if (find_async_start() != nullptr) return is_single_threaded();
 #endif
-    return find_register() != nullptr;
+        return find_register() != nullptr;
+    }();
+    return has;
 }
 
-bool progress_engine::may_be_called_here() {
-    if (is_single_threaded()) return true;
-#ifdef CROSSDOCK_HAS_ASYNC_START
-    if (find_async_start() != nullptr) return false;
-#endif
+progress_place progress_engine::place_here() {
+#ifdef OPEN_MPI
     int is_main = 0;
     CROSSDOCK_MPI(MPI_Is_thread_main(&is_main));
-    return is_main != 0;
+    if (!is_single_threaded() && !is_main) return progress_place::nowhere;
+#endif
+    if (has_callback()) return progress_place::anywhere;
+    // Threads would find out in different calls that collectives are to be nonblocking ones.
+    return is_single_threaded() ? progress_place::intercepted : progress_place::exchanges;
 }
 
 bool progress_engine::is_inside() noexcept { return is_inside_library; }
@@ -115,7 +123,7 @@ progress_engine::access::~access() {
 }
 
 void progress_engine::ask_mpi_to_call() {
-    if (std::exchange(is_asked_, true)) return;
+    if (!has_callback() || std::exchange(is_asked_, true)) return;
 #ifdef CROSSDOCK_HAS_ASYNC_START
     // MPICH calls until it is told that nothing is left to do. MPI_Finalize waits for that.
     const auto poll = [](MPIX_Async_thing) -> int {
@@ -215,7 +223,7 @@ void progress_engine::resume(running& one) {
 void progress_engine::suspend() { current_->stack.leave(); }
 
 bool progress_engine::may_vote_for(std::int64_t key) const {
-    if (is_abstaining_ || (voter_ != nullptr && voter_ != current_)) return false;
+    if (num_abstentions_ > 0 || (voter_ != nullptr && voter_ != current_)) return false;
     return std::ranges::all_of(fibers_, [&](const auto& one) {
         return one->wanted_key == no_key || one->wanted_key >= key;
     });
@@ -223,16 +231,16 @@ bool progress_engine::may_vote_for(std::int64_t key) const {
 
 progress_engine::abstention::abstention() {
     auto& engine = of_process();
-    engine.is_abstaining_ = true;
+    ++engine.num_abstentions_;
     try {
         engine.run_until([&] { return engine.voter_ == nullptr; });
     } catch (...) {
-        engine.is_abstaining_ = false;
+        --engine.num_abstentions_;
         throw;
     }
 }
 
-progress_engine::abstention::~abstention() { of_process().is_abstaining_ = false; }
+progress_engine::abstention::~abstention() { --of_process().num_abstentions_; }
 
 void progress_engine::before_blocking(const communicator& comm) {
     auto& self = *current_;

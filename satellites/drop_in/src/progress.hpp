@@ -23,10 +23,19 @@ class watched {
     ~watched() = default;
 };
 
+/// @brief Where a rank makes progress for others, as far as its program calls MPI at all; from least to most.
+enum class progress_place {
+    nowhere,    ///< exchanges are MPI's
+    exchanges,  ///< in blocking exchanges, which end when this rank has done what others need from it
+    intercepted,  ///< in all calls that wait and are intercepted
+    anywhere,     ///< in all calls that wait: MPI calls back
+};
+
 /// @brief All exchanges of this process that are under way: functions that wait for other ranks, and what is watched.
 ///
-/// MPI itself calls `advance`, from inside its blocking and testing functions: Open MPI by a callback of its progress
-/// loop. A rank thereby forwards for others whatever its program waits for.
+/// Where MPI can call back, it calls `advance` from inside its blocking and testing functions: Open MPI by a callback of
+/// its progress loop. A rank thereby forwards for others whatever its program waits for. Elsewhere intercepted
+/// functions call it.
 ///
 /// A function of several may block in MPI, in calls that have no nonblocking form. Two communicators whose ranks
 /// blocked in different orders would wait for each other for ever, so the ranks of a communicator vote first; of those
@@ -35,14 +44,15 @@ class watched {
 /// A thread has `access` while it calls anything but `advance` and `run_until`, which take it themselves.
 class progress_engine final : private suspension {
   public:
-    /// @brief Whether the MPI that is loaded can call `advance`; the same on all ranks.
-    static bool is_available();
+    /// @brief Whether MPI calls `advance`. MPICH holds a lock while it does, and would wait for it in what we call if
+    /// there may be threads.
+    static bool has_callback();
 
-    /// @brief Whether it may do so for what the calling thread makes.
+    /// @brief Where progress is made for what the calling thread makes; ranks may differ.
     ///
     /// Open MPI 4.1 now and then waits for ever if several threads make communicators at the same time, and set-ups
-    /// make some. MPICH holds a lock while it calls, and would wait for it in what we call if there may be threads.
-    static bool may_be_called_here();
+    /// make some.
+    static progress_place place_here();
 
     static progress_engine& of_process();
 
@@ -104,6 +114,11 @@ class progress_engine final : private suspension {
     /// @brief One piece of everything that is under way; nothing if a thread has access.
     void advance();
 
+    /// @brief Whether `advance` has something to do.
+    static bool is_any_under_way() noexcept {
+        return of_process().num_under_way_.load(std::memory_order_relaxed) > 0;
+    }
+
     /// @brief Whether the calling thread may block in MPI while it has access: nothing but `num_own` of its own is
     /// under way, and no other thread can begin anything.
     bool may_block(std::size_t num_own) const;
@@ -134,7 +149,7 @@ class progress_engine final : private suspension {
     running* current_ = nullptr;
     const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
     bool is_asked_ = false;           // MPI calls
-    bool is_abstaining_ = false;
+    int num_abstentions_ = 0;
     static inline bool is_finalizing_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "fortran_place.hpp"
 #include "own_functions.hpp"
 #include "own_requests.hpp"
+#include "polling.hpp"
 
 namespace {
 
@@ -122,6 +123,10 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
         if (kept == nullptr) return own(comm);
         auto& on = **kept;
         auto* const facts = on.is_left_out() ? nullptr : facts_of(site, on, form);
+        if (form != call_form::blocking && on.takes_blocking_only()) {
+            if (facts != nullptr) facts->why_none = "not blocking";
+            return own(comm);
+        }
         if (form != call_form::persistent && leaves(on, kind, form, facts)) {
             code = own(on.as_called());
         } else {
@@ -158,9 +163,25 @@ bool may_be_own_at(const MPI_Request* request) {
     return request != nullptr && may_be_own(*request);
 }
 
+// Before a function of MPI's that looks at requests.
+void show(std::span<const MPI_Request> requests) {
+    if (has_to_poll()) progress_engine::of_process().advance();
+    make_visible(requests);
+}
+
+// Open MPI calls back wherever it waits.
+bool meets_before_intercommunicators() {
+#ifdef OPEN_MPI
+    return polls();
+#else
+    return polls() || progress_engine::has_callback();
+#endif
+}
+
 // Calls a function of MPI's that looks at requests, and may complete them.
 template <class Own>
 int show_and(std::span<MPI_Request> requests, Own&& own) {
+    if (has_to_poll()) progress_engine::of_process().advance();
     if (!may_have_own(requests)) return own();
     make_visible(requests);
     const std::vector<MPI_Request> given(requests.begin(), requests.end());
@@ -170,16 +191,41 @@ int show_and(std::span<MPI_Request> requests, Own&& own) {
     return code;
 }
 
-// A communicator that MPI has just made.
-int attached(int code, MPI_Comm* made) {
-    if (code != MPI_SUCCESS || is_off() || progress_engine::is_inside()) return code;
-    try {
-        graph::attach(*made);
-    } catch (...) {
-        code = current_code();
-        PMPI_Comm_call_errhandler(*made, code);
+// Makes a communicator by MPI's function, of the ranks of another one.
+template <class Own>
+int make_attached(MPI_Comm comm, MPI_Comm* made, Own&& own) {
+    if (is_off() || progress_engine::is_inside()) return own();
+    return with_gate(comm, [&] {
+        int code = own();
+        if (code != MPI_SUCCESS) return code;
+        try {
+            graph::attach(*made);
+        } catch (...) {
+            code = current_code();
+            PMPI_Comm_call_errhandler(*made, code);
+        }
+        return code;
+    });
+}
+
+// MPI's exchange, which makes progress for others if need be. With neighbors, a rank may find out alone that there is
+// no topology.
+template <class Blocking, class Nonblocking>
+int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
+                    Nonblocking&& nonblocking) {
+    if (!polls() || comm == MPI_COMM_NULL) return blocking();
+    if (has_neighbors) {
+        int kind = MPI_UNDEFINED;
+        PMPI_Topo_test(comm, &kind);
+        if (kind == MPI_UNDEFINED) return blocking();
+#ifdef OPEN_MPI
+        // In grids with dimensions of one or two ranks that wrap around, the two find blocks in different places.
+        if (kind == MPI_CART) return with_gate(comm, blocking);
+#endif
     }
-    return code;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = nonblocking(&request);
+    return complete(code, request);
 }
 
 }  // namespace
@@ -215,7 +261,13 @@ int attached(int code, MPI_Comm* made) {
     extern "C" int MPI_##name##suffix(CROSSDOCK_LIST parameters, MPI_Comm comm) {                \
         return take(CROSSDOCK_SITE, comm, find, call_form::blocking, kind,                       \
                     CROSSDOCK_SIDES(sends, receives), exchange, [&](MPI_Comm on) {               \
-                        return PMPI_##name##suffix(CROSSDOCK_LIST arguments, on);                \
+                        return exchange_by_mpi(                                                  \
+                            on, find == find_graph,                                              \
+                            [&] { return PMPI_##name##suffix(CROSSDOCK_LIST arguments, on); },   \
+                            [&](MPI_Request* request) {                                          \
+                                return PMPI_##nonblocking_name##suffix(CROSSDOCK_LIST arguments, \
+                                                                       on, request);             \
+                            });                                                                  \
                     });                                                                          \
     }                                                                                            \
     extern "C" int MPI_##nonblocking_name##suffix(CROSSDOCK_LIST parameters, MPI_Comm comm,      \
@@ -302,25 +354,32 @@ int MPI_Startall(int count, MPI_Request requests[]) {
     return MPI_SUCCESS;
 }
 
-int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    if (!may_be_own_at(request)) return PMPI_Wait(request, status);
+[[gnu::noinline]] static int wait_for_any(MPI_Request* request, MPI_Status* status) {
+    if (!may_be_own_at(request)) return wait_for(request, status);
     // Of a request that is inactive for MPI, too, the status is empty.
     if (wait_invisibly(*request))
         return status == MPI_STATUS_IGNORE ? MPI_SUCCESS : PMPI_Wait(request, status);
     wait_for_own({request, 1});
     const auto given = *request;
-    const int code = PMPI_Wait(request, status);
+    const int code = wait_for(request, status);
     if (code == MPI_SUCCESS) return code;
     const int why = take_failure(given, *request);
     return why == MPI_SUCCESS ? code : why;
 }
 
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+    const bool is_mpis = num_to_wait_for.load(std::memory_order_relaxed) == 0;
+    return is_mpis ? PMPI_Wait(request, status) : wait_for_any(request, status);
+}
+
 // Open MPI 4.1 would wait for ever for an array of which a request has failed before, in programs with threads.
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+[[gnu::noinline]] static int wait_for_all(int count, MPI_Request requests[],
+                                          MPI_Status statuses[]) {
     const auto all = array_of(requests, count);
-    if (!may_have_own(all)) return PMPI_Waitall(count, requests, statuses);
-    wait_for_own(all);
-    if (!has_failed(all)) return PMPI_Waitall(count, requests, statuses);
+    const bool has_own = may_have_own(all);
+    if (has_own) wait_for_own(all);
+    if (!has_to_poll() && !(has_own && has_failed(all)))
+        return PMPI_Waitall(count, requests, statuses);
     int result = MPI_SUCCESS;
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
@@ -329,6 +388,12 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
         if (code != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
     }
     return result;
+}
+
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+    const bool is_mpis = num_to_wait_for.load(std::memory_order_relaxed) == 0;
+    return is_mpis ? PMPI_Waitall(count, requests, statuses)
+                   : wait_for_all(count, requests, statuses);
 }
 
 #define CROSSDOCK_SHOW(name, count, parameters, arguments)                                 \
@@ -345,40 +410,54 @@ CROSSDOCK_SHOW(Testany, count,
 CROSSDOCK_SHOW(Testsome, count,
                (int count, MPI_Request* requests, int* number, int* indices, MPI_Status* statuses),
                (count, requests, number, indices, statuses))
-CROSSDOCK_SHOW(Waitany, count, (int count, MPI_Request* requests, int* index, MPI_Status* status),
-               (count, requests, index, status))
-CROSSDOCK_SHOW(Waitsome, count,
-               (int count, MPI_Request* requests, int* number, int* indices, MPI_Status* statuses),
-               (count, requests, number, indices, statuses))
+
+int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+    return show_and(array_of(requests, count), [&] {
+        if (!has_to_poll()) return PMPI_Waitany(count, requests, index, status);
+        return poll([&](int* flag) { return PMPI_Testany(count, requests, index, flag, status); });
+    });
+}
+
+int MPI_Waitsome(int count, MPI_Request* requests, int* number, int* indices,
+                 MPI_Status* statuses) {
+    return show_and(array_of(requests, count), [&] {
+        if (!has_to_poll()) return PMPI_Waitsome(count, requests, number, indices, statuses);
+        return poll([&](int* flag) {
+            const int code = PMPI_Testsome(count, requests, number, indices, statuses);
+            *flag = *number != 0;
+            return code;
+        });
+    });
+}
 
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-    make_visible({&request, 1});
+    show({&request, 1});
     return PMPI_Request_get_status(request, flag, status);
 }
 
 #ifdef CROSSDOCK_HAS_GET_STATUS_ALL
 int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag,
                                MPI_Status* statuses) {
-    make_visible(array_of(requests, count));
+    show(array_of(requests, count));
     return PMPI_Request_get_status_all(count, requests, flag, statuses);
 }
 
 int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
                                MPI_Status* status) {
-    make_visible(array_of(requests, count));
+    show(array_of(requests, count));
     return PMPI_Request_get_status_any(count, requests, index, flag, status);
 }
 
 int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* number, int* indices,
                                 MPI_Status* statuses) {
-    make_visible(array_of(requests, count));
+    show(array_of(requests, count));
     return PMPI_Request_get_status_some(count, requests, number, indices, statuses);
 }
 #endif
 
 #ifdef CROSSDOCK_HAS_REQUEST_IS_COMPLETE
 int MPIX_Request_is_complete(MPI_Request request) {
-    make_visible({&request, 1});
+    show({&request, 1});
     return PMPIX_Request_is_complete(request);
 }
 #endif
@@ -401,34 +480,40 @@ int MPI_Finalize() {
     graph::close_all();
     return PMPI_Finalize();
 }
+#endif
 
-// While MPICH's leaders wait for each other they do not call back. So they meet before, and no rank of either group
-// then waits in the background for one of them. What is wrong with the arguments, the call itself says.
+// While MPICH's leaders wait for each other they do not call back, and other MPIs never do. So they meet before, and no
+// rank of either group then waits in the background for one of them. What is wrong with the arguments, the call itself
+// says.
 int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peers, int remote_leader,
                          int tag, MPI_Comm* made) try {
     const auto create = [&] {
         return PMPI_Intercomm_create(local, local_leader, peers, remote_leader, tag, made);
     };
     int is_inter = 0, rank = 0, num_ranks = 0;
-    if (is_off() || progress_engine::is_inside() || !progress_engine::is_available() ||
+    if (is_off() || progress_engine::is_inside() || !meets_before_intercommunicators() ||
         local == MPI_COMM_NULL || MPI_Comm_test_inter(local, &is_inter) != MPI_SUCCESS ||
         is_inter || MPI_Comm_rank(local, &rank) != MPI_SUCCESS ||
         MPI_Comm_size(local, &num_ranks) != MPI_SUCCESS || local_leader < 0 ||
         local_leader >= num_ranks)
         return create();
+    const auto meet = [&] {
+        if (const int code = MPI_Barrier(local); code != MPI_SUCCESS) return code;
+        if (rank == local_leader)
+            MPI_Sendrecv(nullptr, 0, MPI_BYTE, remote_leader, tag, nullptr, 0, MPI_BYTE,
+                         remote_leader, tag, peers, MPI_STATUS_IGNORE);
+        return MPI_Barrier(local);
+    };
+    // A rank that is not here yet may wait for an exchange that is still to be set up by this one.
+    if (const int code = meet(); code != MPI_SUCCESS) return code;
     const progress_engine::abstention until_made;
-    if (const int code = PMPI_Barrier(local); code != MPI_SUCCESS) return code;
-    if (rank == local_leader)
-        PMPI_Sendrecv(nullptr, 0, MPI_BYTE, remote_leader, tag, nullptr, 0, MPI_BYTE, remote_leader,
-                      tag, peers, MPI_STATUS_IGNORE);
-    if (const int code = PMPI_Barrier(local); code != MPI_SUCCESS) return code;
+    if (const int code = meet(); code != MPI_SUCCESS) return code;
     return create();
 } catch (...) {
     const int code = current_code();
     PMPI_Comm_call_errhandler(local, code);
     return code;
 }
-#endif
 
 int MPI_Comm_free(MPI_Comm* comm) { return graph::free_with(comm, PMPI_Comm_free); }
 
@@ -438,41 +523,45 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int source
                                    const int sourceweights[], int outdegree,
                                    const int destinations[], const int destweights[], MPI_Info info,
                                    int reorder, MPI_Comm* graph) {
-    return attached(
-        PMPI_Dist_graph_create_adjacent(comm, indegree, sources, sourceweights, outdegree,
-                                        destinations, destweights, info, reorder, graph),
-        graph);
+    return make_attached(comm, graph, [&] {
+        return PMPI_Dist_graph_create_adjacent(comm, indegree, sources, sourceweights, outdegree,
+                                               destinations, destweights, info, reorder, graph);
+    });
 }
 
 int MPI_Dist_graph_create(MPI_Comm comm, int n, const int nodes[], const int degrees[],
                           const int targets[], const int weights[], MPI_Info info, int reorder,
                           MPI_Comm* graph) {
-    return attached(
-        PMPI_Dist_graph_create(comm, n, nodes, degrees, targets, weights, info, reorder, graph),
-        graph);
+    return make_attached(comm, graph, [&] {
+        return PMPI_Dist_graph_create(comm, n, nodes, degrees, targets, weights, info, reorder,
+                                      graph);
+    });
 }
 
 int MPI_Graph_create(MPI_Comm comm, int num_nodes, const int index[], const int edges[],
                      int reorder, MPI_Comm* graph) {
-    return attached(PMPI_Graph_create(comm, num_nodes, index, edges, reorder, graph), graph);
+    return make_attached(comm, graph, [&] {
+        return PMPI_Graph_create(comm, num_nodes, index, edges, reorder, graph);
+    });
 }
 
 int MPI_Cart_create(MPI_Comm comm, int num_dimensions, const int extents[],
                     const int are_periodic[], int reorder, MPI_Comm* grid) {
-    return attached(PMPI_Cart_create(comm, num_dimensions, extents, are_periodic, reorder, grid),
-                    grid);
+    return make_attached(comm, grid, [&] {
+        return PMPI_Cart_create(comm, num_dimensions, extents, are_periodic, reorder, grid);
+    });
 }
 
 int MPI_Cart_sub(MPI_Comm comm, const int remaining[], MPI_Comm* grid) {
-    return attached(PMPI_Cart_sub(comm, remaining, grid), grid);
+    return make_attached(comm, grid, [&] { return PMPI_Cart_sub(comm, remaining, grid); });
 }
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
-    return attached(PMPI_Comm_dup(comm, made), made);
+    return make_attached(comm, made, [&] { return PMPI_Comm_dup(comm, made); });
 }
 
 int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
-    return attached(PMPI_Comm_dup_with_info(comm, info, made), made);
+    return make_attached(comm, made, [&] { return PMPI_Comm_dup_with_info(comm, info, made); });
 }
 
 }  // extern "C"

@@ -144,6 +144,10 @@ std::vector<blocking_call> blocking_calls(const world& in, const std::string& fi
              MPI_Comm_dup(MPI_COMM_WORLD, &copy);
              MPI_Comm_free(&copy);
          }},
+        {"MPI_Intercomm_create",
+         [=] {
+             if (in.num_ranks > 1) const halves both(in.rank);
+         }},
         {"usleep", [] { usleep(20000); }},
     };
 }

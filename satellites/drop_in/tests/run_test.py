@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.append(str(pathlib.Path(__file__).parents[3] / "tests/tools"))
 import html_page
@@ -105,6 +106,24 @@ class Run(unittest.TestCase):
         self.assertAlmostEqual(second["saved_seconds"], 20 * (trial["mpi"] - trial["route"]))
         self.assertAlmostEqual(first["saved_seconds"],
                                3 * (trial["mpi"] - trial["route"]) - first["set_up_seconds"])
+
+    def test_BlockingCallsNeedNoCallback(self):
+        first, second = self.reported(TWO_PLACES, "--route", "three_step", "--topology", "1,2", "--progress", "calls")
+
+        self.assertEqual([(one["calls"], one["along_plan"]) for one in (first, second)], [(3, 3), (20, 20)])
+
+    def test_CallsThatReturnEarlyAreMpisWithoutACallbackWhereThereMayBeThreads(self):
+        threads = {"OMPI_MPI_THREAD_LEVEL": "3", "MPIR_CVAR_DEFAULT_THREAD_LEVEL": "MPI_THREAD_MULTIPLE"}
+        with unittest.mock.patch.dict(os.environ, threads):
+            calls = self.reported(WITHOUT_NEIGHBORS, "--route", "direct", "--progress", "calls")
+
+        self.assertEqual({(call["function"] == "MPI_Neighbor_alltoallv", call["along_plan"], call["why"])
+                          for call in calls}, {(True, 40, "asked for"), (False, 0, "not blocking")})
+
+    def test_OthersPollWithoutACallback(self):
+        calls = self.reported(WITHOUT_NEIGHBORS, "--route", "direct", "--progress", "calls")
+
+        self.assertEqual({(call["along_plan"], call["why"]) for call in calls}, {(40, "asked for")})
 
     def test_SaysWhyNothingWasPlanned(self):
         [call] = self.reported(OVERLAPPING)
