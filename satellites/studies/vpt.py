@@ -72,6 +72,9 @@ MAPPED = [*SMALL, "luxembourg_osm"]
 MAPPED_DIMENSIONS = [2, 3, 4, 9]
 MAPPED_MACHINES = ["bluegene_q", "cray_xc40"]
 MAPPINGS = {"inside_nodes": "inside nodes", "everywhere": "everywhere"}
+NODE_SIZES = {"cray_xc40": 32}  # others have 16
+NETWORK_RANKS = [128, 512]
+OVERHEAD_FACTORS = [1, 2, 4]
 TABLE_3_MACHINE = {4096: "cray_xc40", 8192: "blue_waters", 16384: "blue_waters"}
 
 # What Table 2 says of a Blue Gene/Q: fitted to its times on 64 and 256 ranks, checked on 128 and 512.
@@ -265,23 +268,27 @@ def print_table_2(runs):
                        "as its text counts", "crossdock, KB", "if places were used again"], rows)
 
 
-def print_networks(runs):
+def saved_share(run, machine, n, fixed=0):
+    """What of direct's time the study's algorithm saves with n dimensions."""
+    direct, route = (next(one for one in routes_of(run) if one["dimensions"] == k) for k in (1, n))
+    return 1 - (algorithm_seconds(route, machine) + fixed) / (algorithm_seconds(direct, machine) + fixed)
+
+
+def print_networks(runs, networks):
     """Figure 9: how much of direct's time each number of dimensions saves, on two networks."""
     fit = fits_of(runs)["fitted"]
     machine = f"fitted, {fit['message']}"
     rows = []
-    for run in runs:
-        if machine not in machines_of(run) or run["ranks"] not in (128, 512):
-            continue
-        for route in routes_of(run)[1:]:
-            direct = routes_of(run)[0]
-            saved = [1 - (algorithm_seconds(route, name) + fixed) / (algorithm_seconds(direct, name) + fixed)
-                     for name, fixed in ((machine, fit["fixed"]), ("cray_xc40", 0))]
-            told = TABLE_2[run["ranks"]]
-            rows.append([run["ranks"], route["dimensions"], percent(1 - told[route["dimensions"]][3] / told[1][3]),
-                         *map(percent, saved)])
+    for cray in networks:
+        run = next(one for one in runs if one["ranks"] == cray["ranks"] and machine in machines_of(one))
+        told = TABLE_2[run["ranks"]]
+        for n in [one["dimensions"] for one in routes_of(run)[1:]]:
+            rows.append([run["ranks"], n, percent(1 - told[n][3] / told[1][3]),
+                         percent(saved_share(run, machine, n, fit["fixed"])),
+                         *(percent(saved_share(cray, name, n)) for name in machines_of(cray))])
     study.print_table("Figure 9: what of direct's time the study's algorithm saves",
-                      ["ranks", "n", "Blue Gene/Q, study", "as fitted", "cray_xc40"], rows)
+                      ["ranks", "n", "Blue Gene/Q, study", "as fitted", *(machines_of(networks[0]) if networks else [])],
+                      rows)
 
 
 def print_table_3(runs):
@@ -524,7 +531,7 @@ def print_tables(record):
     if "table_2" in record:
         print_fits(record["table_2"])
         print_table_2(record["table_2"])
-        print_networks(record["table_2"])
+        print_networks(record["table_2"], record.get("networks", []))
         print_nonzero_fit()
         print_table_2_products(record["table_2"])
     if "table_3" in record:
@@ -578,26 +585,42 @@ def run(arguments, names, num_ranks, machines, *more):
     return simulate(arguments, files, num_ranks, machines, *more)
 
 
-def drawn(arguments, table, num_ranks, machines, submessage_seconds):
+def drawn(arguments, table, num_ranks, machines, submessage_seconds, *more):
     most, mean, items, *_ = table[num_ranks][1]
     dimensions = ",".join(str(n) for n in table[num_ranks] if n > 1)
     return simulate(arguments, [f"drawn:{round(most)}:{mean}:{items}"], num_ranks, machines,
-                    "--dimensions", dimensions, "--submessage-seconds", submessage_seconds)
+                    "--dimensions", dimensions, "--submessage-seconds", submessage_seconds, *more)
+
+
+def network_runs(arguments):
+    """Of Figure 9, on the Cray, with larger overheads of messages between nodes, too."""
+    return [drawn(arguments, TABLE_2, num_ranks, [with_overheads("cray_xc40", one) for one in OVERHEAD_FACTORS], 0,
+                  *node_size("cray_xc40")) for num_ranks in NETWORK_RANKS]
+
+
+def with_overheads(name, times):
+    machine = study.read(study.PROJECT / f"machines/{name}.json")
+    for side in ("send_overhead_seconds", "receive_overhead_seconds"):
+        machine["levels"]["network"][side] *= times
+    return {**machine, "name": name if times == 1 else f"{name}, overheads x {times}"}
+
+
+def node_size(machine):
+    return ["--node-size", NODE_SIZES.get(machine, 16)]
 
 
 def table_2_runs(arguments, ranks):
-    """A run for each time of a submessage: those that take none with the Cray beside."""
+    """A run for each time of a submessage."""
     runs = []
     for seconds in sorted({choice["submessage_seconds"] for choice in VARIANTS.values()}):
         machines = [blue_gene(variant, message) for variant, choice in VARIANTS.items()
                     if choice["submessage_seconds"] == seconds for message in MESSAGE_SECONDS]
-        beside = [] if seconds else ["cray_xc40"]
-        runs += [drawn(arguments, TABLE_2, num_ranks, machines + beside, seconds) for num_ranks in ranks]
+        runs += [drawn(arguments, TABLE_2, num_ranks, machines, seconds) for num_ranks in ranks]
     return runs
 
 
 def table_3_runs(arguments):
-    return [drawn(arguments, TABLE_3, num_ranks, [name, without_matching(name)], 0)
+    return [drawn(arguments, TABLE_3, num_ranks, [name, without_matching(name)], 0, *node_size(name))
             for num_ranks, name in TABLE_3_MACHINE.items()]
 
 
@@ -682,6 +705,7 @@ def trimmed_products(runs):
 PARTS = {
     "runs": lambda arguments, _: trimmed(make_runs(arguments)),
     "table_2": lambda arguments, _: trimmed_to_seconds(table_2_runs(arguments, SMALL_RANKS)),
+    "networks": lambda arguments, _: trimmed_to_seconds(network_runs(arguments)),
     "table_3": lambda arguments, _: trimmed_to_seconds(table_3_runs(arguments)),
     "products": lambda arguments, record: trimmed_products(
         product_runs(arguments, SMALL, PRODUCT_RANKS, record)),

@@ -12,7 +12,7 @@ sys.path.append(str(STUDIES))
 import figures
 
 PAGES = {"neighbor": ["neighbor"], "vpt": ["vpt"], "sdde": ["sdde"], "array": ["array"],
-         "stream": ["stream", "stream_thread"]}
+         "stream": ["stream", "stream_thread", "waste"]}
 MOST_WORDS = 1500
 WORDS_OF_A_REASON = 10
 
