@@ -86,6 +86,21 @@ rank_layout layout_of(rank_t num_ranks, const study_options& options) {
             topology::from_string(text(node_size))};
 }
 
+// The most items in a message from one region to another.
+std::size_t largest_between(const topology& regions, const std::vector<plan>& plans) {
+    std::size_t most = 0;
+    for (std::size_t rank = 0; rank < plans.size(); ++rank) {
+        const region_t region = regions.region_of(static_cast<rank_t>(rank));
+        for (const auto& stage : plans[rank].stages()) {
+            for (const auto& m : stage.sends) {
+                if (regions.region_of(m.destination) != region)
+                    most = std::max(most, m.positions.size());
+            }
+        }
+    }
+    return most;
+}
+
 json replay(const rank_layout& layout, const std::vector<pattern>& patterns, const machine& m,
             const contender& one) {
     const auto& regions = layout.regions();
@@ -93,6 +108,7 @@ json replay(const rank_layout& layout, const std::vector<pattern>& patterns, con
     const auto plans = compile(regions, patterns, *way, {.deduplicate = one.is_deduplicated});
     json result{{"route", one.route}, {"dedup", one.is_deduplicated}};
     result["sent"] = bench::to_json(bench::count(regions, plans));
+    result["largest_between_items"] = largest_between(regions, plans);
     result["time"] = bench::times(layout, plans, m, {item_bytes, false});
     result["stage_by_stage_seconds"] =
         bench::simulated_seconds(layout, bench::stage_by_stage(plans, item_bytes), m);

@@ -91,6 +91,11 @@ class Neighbor(unittest.TestCase):
         self.assertEqual(sent, {("direct", False): 67, ("three_step", False): 67, ("three_step", True): 64})
         self.assertEqual([one["factor"] for one in self.record["large_weak_overheads"]], [0.5, 0.25])
 
+    def test_TheLargestMessageBetweenRegionsIsKept(self):
+        case = next(one for one in self.record["cases"] if one["scaling"] == "strong")
+        self.assertEqual([neighbor.way(case["levels"][0], name)["largest_between_items"] for name in neighbor.WAYS],
+                         [8, 35, 32])
+
     def test_AFactorIsFittedToEachNumberOfTheStudy(self):
         fits = self.record["calibration"]
 
