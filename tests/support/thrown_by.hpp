@@ -20,4 +20,19 @@ error thrown_by(Call call) {
     return {errc::success, ""};
 }
 
+/// @brief `call` throws an error of this code.
+template <class Call>
+void expect_thrown(errc code, Call call) {
+    const error fault = thrown_by(call);
+    EXPECT_EQ(fault.code(), code) << fault.what();
+}
+
+/// @brief `call` throws an error of this code, and all ranks hear of which rank it is.
+template <class Call>
+void expect_thrown(errc code, rank_t rank, Call call) {
+    const error fault = thrown_by(call);
+    EXPECT_EQ(fault.code(), code) << fault.what();
+    EXPECT_EQ(fault.rank(), rank);
+}
+
 }  // namespace crossdock::test
