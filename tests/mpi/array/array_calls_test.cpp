@@ -7,7 +7,9 @@
 #include "array/variants.hpp"
 #include "src/array/plan_batch.hpp"
 #include "src/model/machine_mpi.hpp"
+#include "support/all_ranks.hpp"
 #include "support/topologies.hpp"
+#include "support/watched_calls.hpp"
 
 namespace {
 
@@ -25,75 +27,24 @@ struct watched_calls {
 };
 watched_calls calls;
 
-void note(int& count, MPI_Comm comm) {
-    ++count;
-    if (comm != calls.comm) ++calls.elsewhere;
+void note(const crossdock::test::mpi_call& call) {
+    if (call.comm == MPI_COMM_NULL || call.name.starts_with("Comm_") ||
+        call.is_one_of({"Issend", "Irecv", "Improbe", "Barrier"}))
+        return;
+    const bool is_reduction = call.is_one_of({"Allreduce", "Iallreduce"});
+    ++(call.name == "Isend" ? calls.sends
+       : is_reduction       ? calls.reductions
+                            : calls.other_collectives);
+    if (call.name == "Ibarrier") ++calls.barriers;
+    if (call.comm != calls.comm) ++calls.elsewhere;
 }
 
 }  // namespace
 
 extern "C" {
-int MPI_Isend(const void* data, int count, MPI_Datatype datatype, int destination, int tag,
-              MPI_Comm comm, MPI_Request* request) {
-    note(calls.sends, comm);
-    return PMPI_Isend(data, count, datatype, destination, tag, comm, request);
-}
-
-int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op operation,
-                  MPI_Comm comm) {
-    note(calls.reductions, comm);
-    return PMPI_Allreduce(in, out, count, datatype, operation, comm);
-}
-
-int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op operation,
-                   MPI_Comm comm, MPI_Request* request) {
-    note(calls.reductions, comm);
-    return PMPI_Iallreduce(in, out, count, datatype, operation, comm, request);
-}
-
-int MPI_Allgather(const void* in, int count, MPI_Datatype datatype, void* out, int out_count,
-                  MPI_Datatype out_datatype, MPI_Comm comm) {
-    note(calls.other_collectives, comm);
-    return PMPI_Allgather(in, count, datatype, out, out_count, out_datatype, comm);
-}
-
-int MPI_Alltoall(const void* in, int count, MPI_Datatype datatype, void* out, int out_count,
-                 MPI_Datatype out_datatype, MPI_Comm comm) {
-    note(calls.other_collectives, comm);
-    return PMPI_Alltoall(in, count, datatype, out, out_count, out_datatype, comm);
-}
-
-int MPI_Ialltoall(const void* in, int count, MPI_Datatype datatype, void* out, int out_count,
-                  MPI_Datatype out_datatype, MPI_Comm comm, MPI_Request* request) {
-    note(calls.other_collectives, comm);
-    return PMPI_Ialltoall(in, count, datatype, out, out_count, out_datatype, comm, request);
-}
-
-int MPI_Alltoallv(const void* in, const int* counts, const int* displacements,
-                  MPI_Datatype datatype, void* out, const int* out_counts,
-                  const int* out_displacements, MPI_Datatype out_datatype, MPI_Comm comm) {
-    note(calls.other_collectives, comm);
-    return PMPI_Alltoallv(in, counts, displacements, datatype, out, out_counts, out_displacements,
-                          out_datatype, comm);
-}
-
-int MPI_Ialltoallv(const void* in, const int* counts, const int* displacements,
-                   MPI_Datatype datatype, void* out, const int* out_counts,
-                   const int* out_displacements, MPI_Datatype out_datatype, MPI_Comm comm,
-                   MPI_Request* request) {
-    note(calls.other_collectives, comm);
-    return PMPI_Ialltoallv(in, counts, displacements, datatype, out, out_counts, out_displacements,
-                           out_datatype, comm, request);
-}
-
-int MPI_Bcast(void* data, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-    note(calls.other_collectives, comm);
-    return PMPI_Bcast(data, count, datatype, root, comm);
-}
-
 int MPI_Win_create(void* base, MPI_Aint size, int displacement_unit, MPI_Info info, MPI_Comm comm,
                    MPI_Win* window) {
-    note(calls.other_collectives, comm);
+    note({.name = "Win_create", .comm = comm});
     const int code = PMPI_Win_create(base, size, displacement_unit, info, comm, window);
     calls.window = *window;
     return code;
@@ -111,12 +62,6 @@ int MPI_Win_free(MPI_Win* window) {
     calls.freed.push_back(*window);
     return PMPI_Win_free(window);
 }
-
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-    ++calls.barriers;
-    note(calls.other_collectives, comm);
-    return PMPI_Ibarrier(comm, request);
-}
 }
 
 namespace crossdock::array_calls_test {
@@ -126,18 +71,19 @@ using test::changes;
 
 constexpr count_t num_entries = 29;
 
-class ArrayCalls : public testing::Test {
+class ArrayCalls : public test::AllRanks {
   protected:
     void SetUp() override {
         setenv("CROSSDOCK_EXECUTOR", "persistent", 1);  // talks on no other communicator
         machine_of(comm);                               // does, once
         calls = {};
         calls.comm = comm.get();
+        test::on_mpi_call = note;
     }
     void TearDown() override {
         EXPECT_EQ(calls.elsewhere, 0);
-        calls = {};
-        comm.close();
+        test::on_mpi_call = [](const test::mpi_call&) {};
+        AllRanks::TearDown();
     }
 
     // Makes the calls and says which they were.
@@ -154,8 +100,11 @@ class ArrayCalls : public testing::Test {
         });
     }
 
-    const changes<int>& own(const std::vector<changes<int>>& all) const {
-        return all[static_cast<std::size_t>(rank)];
+    // What all ranks ask for in a batch, by routes and without MPI.
+    static std::vector<std::vector<count_t>> indices_of(const std::vector<changes<int>>& all) {
+        std::vector<std::vector<count_t>> indices;
+        for (const auto& one : all) indices.push_back(one.indices);
+        return indices;
     }
 
     // Messages to all partners of all stages.
@@ -166,11 +115,6 @@ class ArrayCalls : public testing::Test {
             result += taken->partners(rank, s).destinations.size();
         return static_cast<int>(result);
     }
-
-    communicator comm{MPI_COMM_WORLD};
-    const context where = test::one_region(comm);
-    const rank_t rank = comm.rank();
-    const rank_t num_ranks = comm.num_ranks();
 };
 
 count_t messages_of(const array_statistics& batch) {
@@ -188,16 +132,14 @@ TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
                                  variant.options<int>(overwrite::minimum));
         const int num_messages = num_partners(variant.route, variant.regions);
 
-        const auto writing =
-            watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); });
+        const auto writing = watch([&] { a.write(mine(all).indices, mine(all).values); });
         EXPECT_EQ(writing.sends, num_messages);
         EXPECT_EQ(messages_of(a.statistics()), num_messages);
-        const auto updating = watch(
-            [&] { a.update(own(all).indices, std::span<const int>(own(all).values), sum()); });
+        const auto updating = watch([&] { a.update(mine(all).indices, mine(all).values, sum()); });
         EXPECT_EQ(updating.sends, num_messages);
 
-        std::vector<int> out(own(all).indices.size());
-        const auto reading = watch([&] { a.read(own(all).indices, std::span(out)); });
+        std::vector<int> out(mine(all).indices.size());
+        const auto reading = watch([&] { a.read(mine(all).indices, std::span(out)); });
         count_t num_asked = 0;
         for (const auto& stage : a.statistics().stages) num_asked += stage.sent.messages;
         // Every message with requests is answered by one.
@@ -223,10 +165,8 @@ TEST_F(ArrayCalls, ABatchThatMayThrowReducesOnce) {
         options.choose = may_throw;
         distributed_array<int> a(variant.where(comm), num_entries, options);
         for (const auto& one :
-             {watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); }),
-              watch([&] {
-                  a.update(own(all).indices, std::span<const int>(own(all).values), may_throw);
-              }),
+             {watch([&] { a.write(mine(all).indices, mine(all).values); }),
+              watch([&] { a.update(mine(all).indices, mine(all).values, may_throw); }),
               watch([&] { a.step(may_throw); })}) {
             EXPECT_EQ(one.reductions, 1);
             EXPECT_EQ(one.other_collectives, 0);
@@ -240,11 +180,10 @@ TEST_F(ArrayCalls, APreparedBatchCallsNoCollectiveWhenItRuns) {
     for (const auto& variant : test::few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
         distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
-        auto p = a.prepare(own(all).indices);
-        std::vector<int> out(own(all).indices.size());
-        for (const auto& one : {watch([&] { p.read(std::span(out)); }), watch([&] {
-                                    p.update(std::span<const int>(own(all).values), sum());
-                                })}) {
+        auto p = a.prepare(mine(all).indices);
+        std::vector<int> out(mine(all).indices.size());
+        for (const auto& one : {watch([&] { p.read(std::span(out)); }),
+                                watch([&] { p.update(mine(all).values, sum()); })}) {
             EXPECT_EQ(one.reductions, 0);
             EXPECT_EQ(one.other_collectives, 0);
         }
@@ -255,11 +194,10 @@ TEST_F(ArrayCalls, APreparedBatchCallsNoCollectiveWhenItRuns) {
 TEST_F(ArrayCalls, PlainExchangesOnceForRequestsAndOnceForReplies) {
     const auto all = draw(4);
     distributed_array<int> a(where, num_entries, {.transport = array_transport::plain});
-    std::vector<int> out(own(all).indices.size());
+    std::vector<int> out(mine(all).indices.size());
 
-    const auto writing =
-        watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); });
-    const auto reading = watch([&] { a.read(own(all).indices, std::span(out)); });
+    const auto writing = watch([&] { a.write(mine(all).indices, mine(all).values); });
+    const auto reading = watch([&] { a.read(mine(all).indices, std::span(out)); });
 
     // Besides the lengths of requests.
     EXPECT_EQ(writing.other_collectives, 2);
@@ -340,8 +278,7 @@ TEST_F(ArrayCalls, AWindowIsWrittenByNumbersOrByOneRankAfterTheOther) {
 
 TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
     const auto all = draw(5);
-    std::vector<std::vector<count_t>> indices;
-    for (const auto& one : all) indices.push_back(one.indices);
+    const auto indices = indices_of(all);
     const auto regions = test::conformance_topologies(num_ranks).back();
     const auto owners = block_partition::blocks(num_entries, num_ranks);
     for (const auto& route_name : test::conformance_routes()) {
@@ -354,14 +291,14 @@ TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
             options.combine = combine;
             distributed_array<int> a({comm, regions}, num_entries, options);
             const auto counted = plan_batch(regions, owners, route_name, combine, indices, false);
-            const auto& expected = counted[static_cast<std::size_t>(rank)].statistics;
+            const auto& expected = mine(counted).statistics;
 
-            std::vector<int> out(own(all).indices.size());
-            a.read(own(all).indices, std::span(out));
+            std::vector<int> out(mine(all).indices.size());
+            a.read(mine(all).indices, std::span(out));
             expect_equal(a.statistics(), expected);
-            a.update(own(all).indices, std::span<const int>(own(all).values), sum());
+            a.update(mine(all).indices, mine(all).values, sum());
             expect_equal(a.statistics(), expected);
-            a.write(own(all).indices, std::span<const int>(own(all).values));
+            a.write(mine(all).indices, mine(all).values);
             expect_equal(a.statistics(), expected);
             a.close();
         }
@@ -370,33 +307,30 @@ TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
 
 TEST_F(ArrayCalls, ABatchOfWritesCombinedAtTheOwnerCostsTheSameOnTheWay) {
     const auto all = draw(6);
-    std::vector<std::vector<count_t>> indices;
-    for (const auto& one : all) indices.push_back(one.indices);
-    const auto regions = topology::one_region(num_ranks);
-    const auto counted = plan_batch(regions, block_partition::blocks(num_entries, num_ranks),
+    const auto indices = indices_of(all);
+    const auto counted = plan_batch(one_region, block_partition::blocks(num_entries, num_ranks),
                                     "grid:2", {}, indices, false);
     distributed_array<int> a(where, num_entries,
                              {.route = "grid:2", .equal_writes = overwrite::smallest_rank_last});
 
-    a.write(own(all).indices, std::span<const int>(own(all).values));
+    a.write(mine(all).indices, mine(all).values);
 
-    expect_equal(a.statistics(), counted[static_cast<std::size_t>(rank)].statistics);
+    expect_equal(a.statistics(), mine(counted).statistics);
     a.close();
 }
 
 TEST_F(ArrayCalls, APreparedPlanIsTheOneThatIsMadeWithoutMpi) {
     const auto all = draw(7);
-    std::vector<std::vector<count_t>> indices;
-    for (const auto& one : all) indices.push_back(one.indices);
+    const auto indices = indices_of(all);
     const auto regions = test::conformance_topologies(num_ranks).back();
     for (const auto& route_name : test::conformance_routes()) {
         SCOPED_TRACE(route_name);
         distributed_array<int> a({comm, regions}, num_entries, {.route = route_name});
         const auto planned = plan_batch(regions, a.owners(), route_name, {}, indices, true);
 
-        const auto p = a.prepare(own(all).indices);
+        const auto p = a.prepare(mine(all).indices);
 
-        EXPECT_EQ(p.plan(), planned[static_cast<std::size_t>(rank)].again.value());
+        EXPECT_EQ(p.plan(), mine(planned).again.value());
         a.close();
     }
 }

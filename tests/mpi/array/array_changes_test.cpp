@@ -9,15 +9,7 @@
 namespace crossdock::array_changes_test {
 namespace {
 
-using test::array_variant;
-using test::changes;
-using test::draw_changes;
-using test::few_variants;
-using test::few_variants_of_any_operation;
-using test::lighter;
-using test::link;
-using test::read_all;
-using test::variants_of_any_operation;
+using namespace test;
 
 constexpr count_t num_entries = 23;
 
@@ -31,18 +23,11 @@ link make_value<link>(std::uint64_t random) {
             static_cast<std::int64_t>(random % 50)};
 }
 
-class ArrayChanges : public testing::Test {
+class ArrayChanges : public AllRanks {
   protected:
-    void TearDown() override { comm.close(); }
-
     template <class T>
     std::vector<changes<T>> draw(std::uint64_t seed, count_t n = num_entries) const {
         return draw_changes<T>(num_ranks, n, seed, 30, make_value<T>);
-    }
-
-    template <class T>
-    const T& own(const std::vector<T>& of_all) const {
-        return of_all[static_cast<std::size_t>(rank)];
     }
 
     // Updates by one operation, round after round.
@@ -53,13 +38,10 @@ class ArrayChanges : public testing::Test {
         std::vector<T> serial(static_cast<std::size_t>(num_entries));
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
-            for (const auto& list : all) {
-                for (std::size_t k = 0; k < list.indices.size(); ++k) {
-                    T& entry = serial[static_cast<std::size_t>(list.indices[k])];
-                    entry = static_cast<T>(op(entry, list.values[k]));
-                }
-            }
-            a.update(own(all).indices, std::span<const T>(own(all).values), op);
+            for_each_change(all, [&](std::size_t index, const T& value) {
+                serial[index] = static_cast<T>(op(serial[index], value));
+            });
+            a.update(mine(all).indices, mine(all).values, op);
             ASSERT_EQ(read_all(a), serial);
         }
         a.close();
@@ -74,11 +56,10 @@ class ArrayChanges : public testing::Test {
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
             std::map<count_t, std::vector<T>> written;  // by rank, then in its order
-            for (const auto& list : all) {
-                for (std::size_t k = 0; k < list.indices.size(); ++k)
-                    written[list.indices[k]].push_back(list.values[k]);
-            }
-            a.write(own(all).indices, std::span<const T>(own(all).values));
+            for_each_change(all, [&](std::size_t index, const T& value) {
+                written[static_cast<count_t>(index)].push_back(value);
+            });
+            a.write(mine(all).indices, mine(all).values);
             const auto after = read_all(a);
             for (count_t index = 0; index < num_entries; ++index) {
                 const auto at = static_cast<std::size_t>(index);
@@ -92,11 +73,6 @@ class ArrayChanges : public testing::Test {
         }
         a.close();
     }
-
-    communicator comm{MPI_COMM_WORLD};
-    const context where = test::one_region(comm);
-    const rank_t rank = comm.rank();
-    const rank_t num_ranks = comm.num_ranks();
 };
 
 template <class T>
@@ -193,9 +169,7 @@ TEST_F(ArrayChanges, TheUsersFunctionSaysWhichWriteStays) {
 // Steps.
 
 TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
+    with_arrays<int>(comm, few_variants(num_ranks), num_entries, [&](auto& a) {
         for (int round = 1; round <= 3; ++round) {
             // Queued the other way round; all write the same to entry 5.
             int at_5 = -1, at_6 = -1, again = -1, own_entry = -1;
@@ -207,43 +181,39 @@ TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
             a.write(5, 1000 * round);
             a.write(num_entries - 1 - rank, rank);
             a.read(5, &again);
-            a.read(num_entries - 1 - (rank + 1) % num_ranks, &own_entry);
+            a.read(num_entries - 1 - next, &own_entry);
             a.step();
 
             EXPECT_EQ(at_5, 1000 * round + num_ranks * (num_ranks + 1) / 2);
             EXPECT_EQ(again, at_5);
             EXPECT_EQ(at_6, 2 * num_ranks * round);
-            EXPECT_EQ(own_entry, (rank + 1) % num_ranks);
+            EXPECT_EQ(own_entry, next);
         }
-        a.close();
-    }
+    });
 }
 
 TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
+    with_arrays<int>(comm, few_variants(num_ranks), num_entries, [&](auto& a) {
         a.step();
         EXPECT_EQ(read_all(a), std::vector<int>(num_entries));
 
         int first = -1, last = -1;
-        if (rank == num_ranks - 1) {
+        if (is_last) {
             a.write(0, 7);
             a.update(num_entries - 1, 8);
             a.read(0, &first);
             a.read(num_entries - 1, &last);
         }
         a.step();
-        EXPECT_EQ(first, rank == num_ranks - 1 ? 7 : -1);
-        EXPECT_EQ(last, rank == num_ranks - 1 ? 8 : -1);
+        EXPECT_EQ(first, is_last ? 7 : -1);
+        EXPECT_EQ(last, is_last ? 8 : -1);
 
         a.step();
         std::vector<int> expected(num_entries);
         expected.front() = 7;
         expected.back() = 8;
         EXPECT_EQ(read_all(a), expected) << "a step's requests are done once";
-        a.close();
-    }
+    });
 }
 
 TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
@@ -269,35 +239,13 @@ TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
 }
 
 TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        distributed_array<link> a(variant.where(comm), num_entries, variant.options<link>());
+    with_arrays<link>(comm, few_variants(num_ranks), num_entries, [&](auto& a) {
         link found{};
         a.update(2, {1, 2, 3});
         a.read(2, &found);
         a.step();
         EXPECT_EQ(found, (link{1, 2, 3}));
-        a.close();
-    }
-}
-
-TEST_F(ArrayChanges, AStepsMessagesCarryAllKindsOfRequests) {
-    distributed_array<int> a(where, num_ranks, {.route = "direct"});
-    const rank_t next = (rank + 1) % num_ranks;
-    int found = 0;
-    a.write(next, 1);
-    a.update(next, 1);
-    a.read(next, &found);
-    a.step();
-
-    EXPECT_EQ(found, 2);
-    const auto& stage = a.statistics().stages.at(0);
-    EXPECT_EQ(a.statistics().requests, 3);
-    EXPECT_EQ(stage.sent.messages, num_ranks > 1 ? 1 : 0);
-    EXPECT_EQ(stage.sent.items, num_ranks > 1 ? 3 : 0);
-    EXPECT_EQ(stage.received, num_ranks > 1 ? 3 : 0);
-    EXPECT_EQ(stage.empty_messages, std::max(num_ranks - 2, 0));
-    a.close();
+    });
 }
 
 // Partitions.
@@ -323,14 +271,11 @@ TEST_F(ArrayChanges, PartsMayBeUnevenOrEmpty) {
         for (auto& entry : a.local()) entry = 10 * rank;
 
         const auto all = draw<int>(3, n);
-        a.update(own(all).indices, std::span<const int>(own(all).values), sum());
+        a.update(mine(all).indices, mine(all).values, sum());
 
         std::vector<int> serial;
         for (const rank_t owner : owners) serial.push_back(10 * owner);
-        for (const auto& list : all) {
-            for (std::size_t k = 0; k < list.indices.size(); ++k)
-                serial[static_cast<std::size_t>(list.indices[k])] += list.values[k];
-        }
+        for_each_change(all, [&](std::size_t index, int value) { serial[index] += value; });
         ASSERT_EQ(read_all(a), serial);
         const auto first = serial.begin() + a.first_index();
         ASSERT_TRUE(std::equal(a.local().begin(), a.local().end(), first));
@@ -340,43 +285,19 @@ TEST_F(ArrayChanges, PartsMayBeUnevenOrEmpty) {
 
 TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
     for (const count_t n : {count_t{0}, count_t{1}, std::max<count_t>(num_ranks - 1, 0)}) {
-        for (const auto& variant : few_variants(num_ranks)) {
-            SCOPED_TRACE(variant.name);
-            distributed_array<int> a(variant.where(comm), n, variant.options<int>());
+        with_arrays<int>(comm, few_variants(num_ranks), n, [&](auto& a) {
             const auto all = draw<int>(4, n);
-            a.write(own(all).indices, std::span<const int>(own(all).values));
+            a.write(mine(all).indices, mine(all).values);
             a.step();
             const auto values = read_all(a);
             ASSERT_EQ(std::ssize(values), n);
-            for (count_t index = 0; index < n; ++index) {
-                bool is_written = false, is_one = false;
-                for (const auto& list : all) {
-                    for (std::size_t k = 0; k < list.indices.size(); ++k) {
-                        if (list.indices[k] != index) continue;
-                        is_written = true;
-                        if (list.values[k] == values[static_cast<std::size_t>(index)])
-                            is_one = true;
-                    }
-                }
-                EXPECT_EQ(is_one, is_written);
-            }
-            a.close();
-        }
-    }
-}
-
-TEST_F(ArrayChanges, ABatchSeesWhatTheOwnerDidToItsPart) {
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
-        for (int round = 1; round <= 3; ++round) {
-            for (auto& entry : a.local()) entry = round;
-            a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
-            std::vector<int> expected(num_entries, round);
-            expected[0] += num_ranks;
-            ASSERT_EQ(read_all(a), expected);
-        }
-        a.close();
+            std::vector<bool> is_written(values.size()), is_one(values.size());
+            for_each_change(all, [&](std::size_t index, int value) {
+                is_written[index] = true;
+                if (value == values[index]) is_one[index] = true;
+            });
+            EXPECT_EQ(is_one, is_written);
+        });
     }
 }
 
@@ -413,9 +334,7 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
     std::iota(indices.begin(), indices.end(), count_t{0});
     block written;
     written.fill(rank + 1);
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        distributed_array<block> a(variant.where(comm), num_entries, variant.options<block>());
+    with_arrays<block>(comm, few_variants(num_ranks), num_entries, [&](auto& a) {
         for (int round = 0; round < 5; ++round) {
             a.write(indices, std::vector<block>(num_entries, written));
             for (const block& entry : a.local()) {
@@ -425,8 +344,7 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
                 EXPECT_EQ(entry, whole);
             }
         }
-        a.close();
-    }
+    });
 }
 
 TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "array/variants.hpp"
+#include "support/arrivals.hpp"
 #include "support/counted_memory.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -27,10 +28,8 @@ constexpr count_t num_entries = 97;
 
 using word_array = distributed_array<std::int64_t>;
 
-class ArraySoak : public testing::Test {
+class ArraySoak : public test::AllRanks {
   protected:
-    void TearDown() override { comm.close(); }
-
     struct soaked {
         std::unique_ptr<word_array> a;
         std::vector<std::int64_t> serial = std::vector<std::int64_t>(num_entries);
@@ -65,12 +64,10 @@ class ArraySoak : public testing::Test {
     // Four batches: an update, a read, a step and one that fails.
     void run_round(soaked& one, int round) {
         const auto all = draw(round);
-        const auto& [indices, values] = all[static_cast<std::size_t>(rank)];
-        for (const auto& list : all) {
-            for (std::size_t k = 0; k < list.indices.size(); ++k)
-                one.serial[static_cast<std::size_t>(list.indices[k])] += list.values[k];
-        }
-        one.a->update(indices, std::span<const std::int64_t>(values), sum());
+        const auto& [indices, values] = mine(all);
+        test::for_each_change(
+            all, [&](std::size_t index, std::int64_t value) { one.serial[index] += value; });
+        one.a->update(indices, values, sum());
         expect_read(one, indices);
 
         for (std::size_t k = 0; k < indices.size(); k += 5) one.a->update(indices[k], 1);
@@ -124,19 +121,6 @@ class ArraySoak : public testing::Test {
         }
         return used_bytes;
     }
-
-    static void expect_no_message(MPI_Comm any) {
-        for (int attempt = 0; attempt < 100; ++attempt) {
-            int is_there = 0;
-            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, any, &is_there, MPI_STATUS_IGNORE);
-            ASSERT_FALSE(is_there);
-        }
-    }
-
-    communicator comm{MPI_COMM_WORLD};
-    const context where = test::one_region(comm);
-    const rank_t rank = comm.rank();
-    const rank_t num_ranks = comm.num_ranks();
 };
 
 TEST_F(ArraySoak, LeavesNoMessageAndNoMemoryBehind) {
@@ -145,35 +129,30 @@ TEST_F(ArraySoak, LeavesNoMessageAndNoMemoryBehind) {
     EXPECT_EQ(used_bytes_after_all_rounds(), used_after_some);
 
     MPI_Barrier(MPI_COMM_WORLD);
-    expect_no_message(MPI_COMM_WORLD);
-    expect_no_message(comm.get());
+    test::expect_no_message(MPI_COMM_WORLD);
+    test::expect_no_message(comm.get());
 }
 
 // Some wait for the neighbor exchange first, and some run batches first and must forward meanwhile.
 TEST_F(ArraySoak, WorksWhileANeighborExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(num_ranks);
-    const auto& own = patterns[static_cast<std::size_t>(rank)];
+    const auto& own = mine(patterns);
     neighbor_exchange halo(where, own, {.route = "grid:3", .item_bytes = sizeof(int)});
     auto arrays = make_arrays();
     for (int round = 0; round < num_other_rounds; ++round) {
-        std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
-        for (int i = 0; i < num_ranks; ++i) {
-            items.push_back(1000 * rank + i + round);
-            expected.push_back(1000 * i + rank + round);
-        }
+        test::forward_arrays<int> sent(patterns, rank, round);
         const bool waits_first = (rank + round) % 3 == 0;
-        halo.start(items, slots);
+        halo.start(sent.items, sent.slots);
         if (waits_first) halo.wait();
         run_round(arrays[static_cast<std::size_t>(round) % arrays.size()], round);
         if (!waits_first) halo.wait();
-        ASSERT_EQ(slots, expected);
+        ASSERT_EQ(sent.slots, sent.expected);
     }
     for (auto& one : arrays) one.a->close();
 }
 
 TEST_F(ArraySoak, WildcardReceivesOfTheUserSeeNoneOfIt) {
     auto arrays = make_arrays();
-    const rank_t next = (rank + 1) % num_ranks;
     for (int round = 0; round < num_other_rounds; ++round) {
         MPI_Request sending = MPI_REQUEST_NULL;
         const int sent = 7 * rank + round;
@@ -183,7 +162,6 @@ TEST_F(ArraySoak, WildcardReceivesOfTheUserSeeNoneOfIt) {
         MPI_Status status;
         MPI_Recv(&came, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         MPI_Wait(&sending, MPI_STATUS_IGNORE);
-        const rank_t previous = (rank + num_ranks - 1) % num_ranks;
         ASSERT_EQ(status.MPI_SOURCE, previous);
         ASSERT_EQ(came, 7 * previous + round);
     }

@@ -3,22 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "src/model/machine_mpi.hpp"
+#include "support/all_ranks.hpp"
 
 namespace crossdock::distributed_array_test {
 namespace {
 
-class DistributedArray : public testing::Test {
-  protected:
-    void TearDown() override { comm.close(); }
-
-    communicator comm{MPI_COMM_WORLD};
-    const rank_t rank = comm.rank();
-    const rank_t num_ranks = comm.num_ranks();
-};
+class DistributedArray : public test::AllRanks {};
 
 TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
-    const auto regions =
-        num_ranks == 8 ? topology::from_string("4x2") : topology::one_region(num_ranks);
+    const auto regions = num_ranks == 8 ? topology::from_string("4x2") : one_region;
     const auto route_for = [&](count_t num_requests) {
         return choose_array_route(regions, num_requests, {4, sizeof(int)}, machine_of(comm));
     };
@@ -31,7 +24,7 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
     EXPECT_EQ(a.route(), "direct");
     const auto expect_read = [&](count_t num_of_last_rank, const std::string& route_name) {
         std::vector<count_t> indices;
-        if (rank == num_ranks - 1) {
+        if (is_last) {
             // Each twice: what counts is what is left.
             for (count_t i = 0; i < num_of_last_rank; ++i) indices.insert(indices.end(), 2, i);
         }

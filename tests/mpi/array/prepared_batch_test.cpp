@@ -9,9 +9,7 @@
 namespace crossdock::prepared_batch_test {
 namespace {
 
-using test::few_variants;
-using test::read_all;
-using test::variants_of_any_operation;
+using namespace test;
 
 using indices = std::vector<count_t>;
 using values = std::vector<std::int64_t>;
@@ -32,10 +30,8 @@ std::vector<indices> draw_requests(rank_t num_ranks, std::uint64_t seed) {
     return result;
 }
 
-class PreparedBatch : public testing::Test {
+class PreparedBatch : public AllRanks {
   protected:
-    void TearDown() override { comm.close(); }
-
     static void fill(word_array& a, std::int64_t factor) {
         for (std::size_t k = 0; k < a.local().size(); ++k)
             a.local()[k] = factor * (1 + a.first_index() + static_cast<count_t>(k));
@@ -57,14 +53,15 @@ class PreparedBatch : public testing::Test {
         return result;
     }
 
-    const indices& own(const std::vector<indices>& all) const {
-        return all[static_cast<std::size_t>(rank)];
+    // Calls `use(array)` for an array of each variant.
+    template <class Use>
+    void for_each_array(const std::vector<array_variant>& variants, Use&& use) const {
+        with_arrays<std::int64_t>(comm, variants, num_entries, use);
     }
-
-    communicator comm{MPI_COMM_WORLD};
-    const context where = test::one_region(comm);
-    const rank_t rank = comm.rank();
-    const rank_t num_ranks = comm.num_ranks();
+    template <class Use>
+    void for_few_arrays(Use&& use) const {
+        for_each_array(few_variants(num_ranks), use);
+    }
 };
 
 // Calls `use(rank, k, index)` for all requests by rank, then in the rank's order.
@@ -78,19 +75,16 @@ void for_each_request(const std::vector<indices>& all, Use&& use) {
 
 TEST_F(PreparedBatch, ReadsWhatIsThereEveryTime) {
     const auto all = draw_requests(num_ranks, 1);
-    for (const auto& variant : variants_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
-        auto p = a.prepare(own(all));
-        ASSERT_EQ(p.num_requests(), std::ssize(own(all)));
-        values out(own(all).size());
+    for_each_array(variants_of_any_operation(num_ranks), [&](word_array& a) {
+        auto p = a.prepare(mine(all));
+        ASSERT_EQ(p.num_requests(), std::ssize(mine(all)));
+        values out(mine(all).size());
         for (const std::int64_t factor : {3, 3, -5}) {
             fill(a, factor);
-            p.read(std::span(out));
-            ASSERT_EQ(out, filled(own(all), factor));
+            p.read(out);
+            ASSERT_EQ(out, filled(mine(all), factor));
         }
-        a.close();
-    }
+    });
 }
 
 TEST_F(PreparedBatch, PeersLearnOfAFaultyStart) {
@@ -112,17 +106,14 @@ TEST_F(PreparedBatch, PeersLearnOfAFaultyStart) {
             }
         };
         if (rank == culprit) {
-            EXPECT_EQ(test::thrown_by([&] { start(std::span(own).first(1)); }).code(),
-                      errc::size_mismatch);
+            expect_thrown(errc::size_mismatch, [&] { start(std::span(own).first(1)); });
         } else {
             start(own);
-            const auto fault = test::thrown_by([&] { p.wait(); });
-            EXPECT_EQ(fault.code(), errc::peer_failed);
-            EXPECT_EQ(fault.rank(), culprit);
+            expect_thrown(errc::peer_failed, culprit, [&] { p.wait(); });
         }
         EXPECT_FALSE(p.is_active());
         fill(a, 2);
-        p.update(std::span<const std::int64_t>(values(wanted.size(), 1)), sum());
+        p.update(values(wanted.size(), 1), sum());
         values expected;
         for (count_t index = 0; index < num_entries; ++index)
             expected.push_back(2 * (1 + index) + num_ranks);
@@ -133,42 +124,37 @@ TEST_F(PreparedBatch, PeersLearnOfAFaultyStart) {
 
 TEST_F(PreparedBatch, UpdatesAsASerialArrayDoes) {
     const auto all = draw_requests(num_ranks, 2);
-    for (const auto& variant : variants_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
-        auto p = a.prepare(own(all));
-        const values brought = values_of(rank, own(all));
+    for_each_array(variants_of_any_operation(num_ranks), [&](word_array& a) {
+        auto p = a.prepare(mine(all));
+        const values brought = values_of(rank, mine(all));
         values sums(num_entries), greatest(num_entries);
         for_each_request(all, [&](rank_t r, std::size_t k, std::size_t index) {
             sums[index] += value_of(r, k);
             greatest[index] = std::max(greatest[index], value_of(r, k));
         });
 
-        p.update(std::span<const std::int64_t>(brought), sum());
+        p.update(brought, sum());
         ASSERT_EQ(read_all(a), sums);
-        p.update(std::span<const std::int64_t>(brought), sum());
+        p.update(brought, sum());
         for (auto& one : sums) one *= 2;
         ASSERT_EQ(read_all(a), sums);
 
         std::fill(a.local().begin(), a.local().end(), 0);
-        p.update(std::span<const std::int64_t>(brought), maximum());
+        p.update(brought, maximum());
         ASSERT_EQ(read_all(a), greatest);
-        a.close();
-    }
+    });
 }
 
 TEST_F(PreparedBatch, GathersValuesByEntryThenByRank) {
     const auto all = draw_requests(num_ranks, 3);
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
-        auto p = a.prepare(own(all));
+    for_few_arrays([&](word_array& a) {
+        auto p = a.prepare(mine(all));
         std::vector<values> expected(num_entries);
         for_each_request(all, [&](rank_t r, std::size_t k, std::size_t index) {
             expected[index].push_back(value_of(r, k));
         });
 
-        const auto gathered = p.gather(std::span<const std::int64_t>(values_of(rank, own(all))));
+        const auto gathered = p.gather(values_of(rank, mine(all)));
 
         ASSERT_EQ(gathered.offsets.size(), a.local().size() + 1);
         ASSERT_EQ(gathered.offsets.back(), std::ssize(gathered.values));
@@ -181,20 +167,17 @@ TEST_F(PreparedBatch, GathersValuesByEntryThenByRank) {
         // Back again, each to where it came from.
         values changed = gathered.values;
         for (auto& one : changed) one = -one;
-        values out(own(all).size());
-        p.scatter(std::span<const std::int64_t>(changed), std::span(out));
+        values out(mine(all).size());
+        p.scatter(changed, std::span(out));
         for (std::size_t k = 0; k < out.size(); ++k) EXPECT_EQ(out[k], -value_of(rank, k));
-        a.close();
-    }
+    });
 }
 
 TEST_F(PreparedBatch, FetchesAndUpdatesOneAfterTheOther) {
     const auto all = draw_requests(num_ranks, 4);
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
+    for_few_arrays([&](word_array& a) {
         fill(a, 1);
-        auto p = a.prepare(own(all));
+        auto p = a.prepare(mine(all));
         values serial(num_entries), before;
         for (std::size_t i = 0; i < serial.size(); ++i) serial[i] = 1 + static_cast<count_t>(i);
         // Not commutative, so that the order shows.
@@ -207,32 +190,28 @@ TEST_F(PreparedBatch, FetchesAndUpdatesOneAfterTheOther) {
                 if (r == rank) before.push_back(serial[index]);
                 serial[index] = op(serial[index], value_of(r, k));
             });
-            values out(own(all).size());
-            p.fetch_and_update(std::span<const std::int64_t>(values_of(rank, own(all))),
-                               std::span(out), op);
+            values out(mine(all).size());
+            p.fetch_and_update(values_of(rank, mine(all)), std::span(out), op);
             EXPECT_EQ(out, before);
             EXPECT_EQ(read_all(a), serial);
         }
-        a.close();
-    }
+    });
 }
 
 TEST_F(PreparedBatch, SeveralMayBeActiveAndWaitedForInAnyOrder) {
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
+    for_few_arrays([&](word_array& a) {
         fill(a, 2);
         std::vector<std::vector<indices>> all;
         std::vector<prepared_batch<std::int64_t>> batches;
         std::vector<values> out;
         for (std::uint64_t b = 0; b < 3; ++b) {
             all.push_back(draw_requests(num_ranks, b));
-            batches.push_back(a.prepare(own(all.back())));
-            out.emplace_back(own(all.back()).size());
+            batches.push_back(a.prepare(mine(all.back())));
+            out.emplace_back(mine(all.back()).size());
         }
         for (int round = 0; round < 3; ++round) {
             for (auto& one : out) std::fill(one.begin(), one.end(), -1);
-            for (std::size_t b = 0; b < 3; ++b) batches[b].start_read(std::span(out[b]));
+            for (std::size_t b = 0; b < 3; ++b) batches[b].start_read(out[b]);
             // Each rank in another order, the first by testing.
             const auto first = static_cast<std::size_t>(rank + round);
             EXPECT_TRUE(batches[first % 3].is_active());
@@ -241,50 +220,29 @@ TEST_F(PreparedBatch, SeveralMayBeActiveAndWaitedForInAnyOrder) {
             batches[(first + 1) % 3].wait();
             for (std::size_t b = 0; b < 3; ++b) {
                 EXPECT_FALSE(batches[b].is_active());
-                EXPECT_EQ(out[b], filled(own(all[b]), 2));
+                EXPECT_EQ(out[b], filled(mine(all[b]), 2));
             }
             EXPECT_EQ(read_all(a),
                       filled({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}, 2))
                 << "all are complete";
         }
-        a.close();
-    }
+    });
 }
 
 TEST_F(PreparedBatch, MayBePreparedWhileAnotherIsActive) {
     const auto all = draw_requests(num_ranks, 5);
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
+    for_few_arrays([&](word_array& a) {
         fill(a, 4);
-        auto first = a.prepare(own(all));
-        values out(own(all).size()), again(own(all).size());
-        first.start_read(std::span(out));
-        auto second = a.prepare(own(all));
-        second.start_read(std::span(again));
+        auto first = a.prepare(mine(all));
+        values out(mine(all).size()), again(mine(all).size());
+        first.start_read(out);
+        auto second = a.prepare(mine(all));
+        second.start_read(again);
         second.wait();
         first.wait();
-        EXPECT_EQ(out, filled(own(all), 4));
-        EXPECT_EQ(again, filled(own(all), 4));
-        a.close();
-    }
-}
-
-TEST_F(PreparedBatch, StartsToUpdate) {
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
-        auto p = a.prepare(indices{num_entries - 1, num_entries - 1, 0});
-        const values brought{1, 2, 5};
-        p.start_update(std::span<const std::int64_t>(brought), sum());
-        EXPECT_TRUE(p.is_active());
-        p.wait();
-        values expected(num_entries);
-        expected.front() = 5 * num_ranks;
-        expected.back() = 3 * num_ranks;
-        EXPECT_EQ(read_all(a), expected);
-        a.close();
-    }
+        EXPECT_EQ(out, filled(mine(all), 4));
+        EXPECT_EQ(again, filled(mine(all), 4));
+    });
 }
 
 TEST_F(PreparedBatch, MayHaveNoRequestsOnAnyRank) {
@@ -309,8 +267,8 @@ TEST_F(PreparedBatch, MayBeOfAnArrayWithoutEntries) {
 TEST_F(PreparedBatch, RefusesToBeWaitedForWhileIdle) {
     word_array a(where, num_entries);
     auto p = a.prepare(indices{1});
-    EXPECT_EQ(test::thrown_by([&] { p.wait(); }).code(), errc::invalid_state);
-    EXPECT_EQ(test::thrown_by([&] { return p.test(); }).code(), errc::invalid_state);
+    expect_thrown(errc::invalid_state, [&] { p.wait(); });
+    expect_thrown(errc::invalid_state, [&] { return p.test(); });
     EXPECT_EQ(read_all(a), values(num_entries)) << "the array does not count it as active";
     a.close();
 }
@@ -321,12 +279,12 @@ TEST_F(PreparedBatch, MayMove) {
     values out(1);
     auto first = a.prepare(indices{3});
     auto second = std::move(first);
-    second.read(std::span(out));
+    second.read(out);
     EXPECT_EQ(out, values{4});
 
     auto other = a.prepare(indices{5});
     second = std::move(other);
-    second.start_read(std::span(out));
+    second.start_read(out);
     auto third = std::move(second);
     EXPECT_TRUE(third.is_active());
     third.wait();
@@ -346,28 +304,11 @@ TEST_F(PreparedBatch, MayOutliveTheArray) {
             a.close();
         }
         values out(2);
-        p->read(std::span(out));
+        p->read(out);
         EXPECT_EQ(out, (values{4, rank % num_entries + 1}));
-        p->update(std::span<const std::int64_t>(values{10, 0}), sum());
-        p->read(std::span(out));
+        p->update(values{10, 0}, sum());
+        p->read(out);
         EXPECT_EQ(out[0], 4 + 10 * num_ranks);
-    }
-}
-
-TEST_F(PreparedBatch, TakesValuesOfAnyType) {
-    for (const auto& variant : few_variants(num_ranks)) {
-        SCOPED_TRACE(variant.name);
-        distributed_array<test::link> a(variant.where(comm), num_entries,
-                                        variant.options<test::link>());
-        std::fill(a.local().begin(), a.local().end(), test::link{1e9, -1, -1});
-        auto p = a.prepare(indices{8, 9});
-        const std::vector<test::link> brought{{5.0 - rank, rank, 1}, {5, rank, 2}};
-        p.update(std::span<const test::link>(brought), test::lighter());
-        std::vector<test::link> out(2);
-        p.read(std::span(out));
-        EXPECT_EQ(out[0], (test::link{6.0 - num_ranks, num_ranks - 1, 1}));
-        EXPECT_EQ(out[1], (test::link{5, 0, 2}));
-        a.close();
     }
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "crossdock/distributed_array.hpp"
-#include "support/contexts.hpp"
+#include "support/all_ranks.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock::test {
@@ -107,6 +107,27 @@ std::vector<changes<T>> draw_changes(rank_t num_ranks, count_t num_entries, std:
         }
     }
     return all;
+}
+
+/// @brief Calls `use(index, value)` for all changes by rank, then in the rank's order.
+template <class T, class Use>
+void for_each_change(const std::vector<changes<T>>& all, Use&& use) {
+    for (const auto& list : all) {
+        for (std::size_t k = 0; k < list.indices.size(); ++k)
+            use(static_cast<std::size_t>(list.indices[k]), list.values[k]);
+    }
+}
+
+/// @brief Calls `use(array)` for an array of each variant.
+template <class T, class Use>
+void with_arrays(const communicator& comm, const std::vector<array_variant>& variants,
+                 count_t num_entries, Use&& use) {
+    for (const auto& variant : variants) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<T> a(variant.where(comm), num_entries, variant.options<T>());
+        use(a);
+        a.close();
+    }
 }
 
 /// @brief All entries, on every rank.
