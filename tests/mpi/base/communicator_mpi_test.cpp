@@ -12,30 +12,34 @@
 #include <vector>
 
 #include "src/base/named_values_mpi.hpp"
+#include "support/all_ranks.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::communicator_mpi_test {
 namespace {
 
+using test::expect_thrown;
 using test::thrown_by;
 
-TEST(Communicator, RefusesTheNullCommunicator) {
-    EXPECT_EQ(thrown_by([] { communicator comm(MPI_COMM_NULL); }).code(), errc::invalid_argument);
+class Communicator : public test::AllRanks {};
+class Agree : public test::AllRanks {};
+class OnAllOrNone : public test::AllRanks {};
+class NamedValues : public test::AllRanks {};
+
+TEST_F(Communicator, RefusesTheNullCommunicator) {
+    expect_thrown(errc::invalid_argument, [] { communicator none(MPI_COMM_NULL); });
 }
 
-TEST(Communicator, ReservesTagsThatDoNotOverlap) {
-    communicator comm(MPI_COMM_WORLD);
+TEST_F(Communicator, ReservesTagsThatDoNotOverlap) {
     const auto three = comm.reserve_tags(3);
     const communicator copy = comm;
     const auto two = copy.reserve_tags(2);
     EXPECT_EQ(two.first(), three.first() + 3);
     EXPECT_EQ(comm.reserve_tags(0).first(), three.first() + 5);
-    const error fault =
-        thrown_by([&] { auto all = comm.reserve_tags(std::numeric_limits<int>::max()); });
-    EXPECT_EQ(fault.code(), errc::count_overflow);
+    expect_thrown(errc::count_overflow,
+                  [&] { auto all = comm.reserve_tags(std::numeric_limits<int>::max()); });
     comm.close();
     EXPECT_FALSE(copy.is_open());
-    comm.close();
 }
 
 // Nobody gets the tags of a block that is kept, or that an exception has ended.
@@ -49,8 +53,7 @@ void lose(tag_block block, bool keeps) {
 }
 
 // Ranks end their blocks in different orders, and one loses every hundredth.
-TEST(Communicator, UsesTagsAgainThatAllRanksHaveGivenBack) {
-    communicator comm(MPI_COMM_WORLD);
+TEST_F(Communicator, UsesTagsAgainThatAllRanksHaveGivenBack) {
     std::vector<bool> is_kept(1 << 17);
     std::vector<tag_block> live;
     for (int i = 0; i < 20'000; ++i) {
@@ -60,53 +63,47 @@ TEST(Communicator, UsesTagsAgainThatAllRanksHaveGivenBack) {
         if (i % 100 == 0) {
             for (int tag = block.first(); tag < block.first() + 6; ++tag)
                 is_kept[static_cast<std::size_t>(tag)] = true;
-            if (comm.rank() == 0) lose(std::move(block), i % 200 == 0);
+            if (rank == 0) lose(std::move(block), i % 200 == 0);
         }
         live.push_back(std::move(block));
         if (live.size() > 50) {
-            const int at = comm.rank() % 3 == 0 ? 0 : comm.rank() % 3 == 1 ? 50 : i % 50;
+            const int at = rank % 3 == 0 ? 0 : rank % 3 == 1 ? 50 : i % 50;
             live.erase(live.begin() + at);
         }
     }
     // 120,000 tags were reserved, of which 1200 stay taken.
     EXPECT_LT(comm.reserve_tags(0).first(), 32767);
-    comm.close();
 }
 
-TEST(Communicator, HasMoreTagsWhereMostStayTaken) {
-    communicator comm(MPI_COMM_WORLD);
+TEST_F(Communicator, HasMoreTagsWhereMostStayTaken) {
     std::vector<tag_block> live;
     for (int i = 0; i < 1000; ++i) {
         live.push_back(comm.reserve_tags(100));
         EXPECT_EQ(live.back().first(), 100 * i);
     }
-    comm.close();
 }
 
-TEST(Communicator, EveryCallOfAClosedOneIsAnError) {
-    communicator comm(MPI_COMM_WORLD);
+TEST_F(Communicator, EveryCallOfAClosedOneIsAnError) {
     communicator copy = comm;
     const communicator moved_to = std::move(comm);
     copy.close();
     for (auto* const one : {&comm, &copy}) {
         EXPECT_FALSE(one->is_open());
-        EXPECT_EQ(thrown_by([&] { one->get(); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { auto tags = one->reserve_tags(1); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { return one->split(0); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { one->progress(); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { one->wait_for_all(); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { agree(*one, std::nullopt); }).code(), errc::invalid_state);
+        expect_thrown(errc::invalid_state, [&] { one->get(); });
+        expect_thrown(errc::invalid_state, [&] { auto tags = one->reserve_tags(1); });
+        expect_thrown(errc::invalid_state, [&] { return one->split(0); });
+        expect_thrown(errc::invalid_state, [&] { one->progress(); });
+        expect_thrown(errc::invalid_state, [&] { one->wait_for_all(); });
+        expect_thrown(errc::invalid_state, [&] { agree(*one, std::nullopt); });
         one->close();
     }
 }
 
-TEST(Communicator, NamesTheMpiCallThatFailed) {
-    communicator comm(MPI_COMM_WORLD);
+TEST_F(Communicator, NamesTheMpiCallThatFailed) {
     const error fault =
         thrown_by([&] { CROSSDOCK_MPI(MPI_Send(nullptr, 0, MPI_INT, 1 << 20, 0, comm.get())); });
     EXPECT_EQ(fault.code(), errc::mpi_failure);
     EXPECT_EQ(std::string(fault.what()).rfind("MPI_Send(", 0), 0u) << fault.what();
-    comm.close();
 }
 
 // Rank 0 looks at memory only, as who waits for its domain does; the message waits for its answer.
@@ -129,7 +126,7 @@ class owed_messages final : public background_work {
     rank_t next_ = 1;
 };
 
-TEST(Communicator, IsMadeWhileOthersStillWaitOnAnother) {
+TEST_F(Communicator, IsMadeWhileOthersStillWaitOnAnother) {
     communicator first(MPI_COMM_WORLD);
     const auto tags = first.reserve_tags(1);
     std::optional<owed_messages> owed;
@@ -145,23 +142,22 @@ TEST(Communicator, IsMadeWhileOthersStillWaitOnAnother) {
     first.close();
 }
 
-TEST(Communicator, ProgressSendsALongMessageThatNobodyTests) {
-    communicator comm(MPI_COMM_WORLD);
+TEST_F(Communicator, ProgressSendsALongMessageThatNobodyTests) {
     std::atomic<int>* has_arrived = nullptr;
     MPI_Win window = MPI_WIN_NULL;
-    MPI_Win_allocate_shared(comm.rank() == 0 ? sizeof *has_arrived : 0, 1, MPI_INFO_NULL,
-                            comm.get(), static_cast<void*>(&has_arrived), &window);
+    MPI_Win_allocate_shared(rank == 0 ? sizeof *has_arrived : 0, 1, MPI_INFO_NULL, comm.get(),
+                            static_cast<void*>(&has_arrived), &window);
     MPI_Aint size = 0;
     int unit = 0;
     MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void*>(&has_arrived));
-    if (comm.rank() == 0) new (has_arrived) std::atomic<int>(0);
+    if (rank == 0) new (has_arrived) std::atomic<int>(0);
     MPI_Barrier(comm.get());
 
-    std::vector<int> message(1 << 20, comm.rank() == 0 ? 5 : 0);
+    std::vector<int> message(1 << 20, rank == 0 ? 5 : 0);
     const int length = static_cast<int>(message.size());
     const auto tags = comm.reserve_tags(1);
     const int tag = tags.first();
-    if (comm.rank() == 0 && comm.num_ranks() > 1) {
+    if (rank == 0 && num_ranks > 1) {
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Isend(message.data(), length, MPI_INT, 1, tag, comm.get(), &request);
         const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -171,21 +167,19 @@ TEST(Communicator, ProgressSendsALongMessageThatNobodyTests) {
         }
         EXPECT_EQ(has_arrived->load(), 1);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-    } else if (comm.rank() == 1) {
+    } else if (rank == 1) {
         MPI_Recv(message.data(), length, MPI_INT, 0, tag, comm.get(), MPI_STATUS_IGNORE);
         has_arrived->store(1);
         EXPECT_EQ(std::count(message.begin(), message.end(), 5), length);
     }
 
     MPI_Win_free(&window);
-    comm.close();
 }
 
-TEST(Agree, ThrowsTheErrorOfTheLowestFailingRankEverywhere) {
-    communicator comm(MPI_COMM_WORLD);
-    const rank_t half = comm.num_ranks() / 2;
+TEST_F(Agree, ThrowsTheErrorOfTheLowestFailingRankEverywhere) {
+    const rank_t half = num_ranks / 2;
     std::optional<error> fault;
-    if (comm.rank() >= half) fault = error(errc::file_error, "rank " + std::to_string(comm.rank()));
+    if (rank >= half) fault = error(errc::file_error, "rank " + std::to_string(rank));
 
     const error agreed = thrown_by([&] { agree(comm, fault); });
 
@@ -193,51 +187,43 @@ TEST(Agree, ThrowsTheErrorOfTheLowestFailingRankEverywhere) {
     EXPECT_EQ(agreed.rank(), half);
     EXPECT_EQ(std::string(agreed.what()), "rank " + std::to_string(half));
     agree(comm, std::nullopt);
-    comm.close();
 }
 
-TEST(Agree, FindsArgumentsThatDiffer) {
-    communicator comm(MPI_COMM_WORLD);
+TEST_F(Agree, FindsArgumentsThatDiffer) {
     agree(comm, std::nullopt, agreement_hash("equal"));
-    if (comm.num_ranks() > 1) {
-        const auto hash = agreement_hash(comm.rank() == 0 ? "a" : "b");
+    if (num_ranks > 1) {
+        const auto hash = agreement_hash(rank == 0 ? "a" : "b");
         EXPECT_STREQ(thrown_by([&] { agree(comm, std::nullopt, hash, "the colors"); }).what(),
                      "the colors of rank 1 differ from those of rank 0; give all ranks the same");
     }
-    comm.close();
 }
 
-TEST(OnAllOrNone, ReturnsTheValueOrWrapsForeignExceptions) {
-    communicator comm(MPI_COMM_WORLD);
-    EXPECT_EQ(on_all_or_none(comm, [&] { return comm.rank() + 1; }), comm.rank() + 1);
-    const error memory = thrown_by([&] {
+TEST_F(OnAllOrNone, ReturnsTheValueOrWrapsForeignExceptions) {
+    EXPECT_EQ(on_all_or_none(comm, [&] { return rank + 1; }), rank + 1);
+    expect_thrown(errc::out_of_memory, [&] {
         on_all_or_none(comm, [&] {
-            if (comm.rank() == 0) throw std::bad_alloc();
+            if (rank == 0) throw std::bad_alloc();
         });
     });
-    EXPECT_EQ(memory.code(), errc::out_of_memory);
     const error other =
         thrown_by([&] { on_all_or_none(comm, [] { throw std::runtime_error("odd"); }); });
     EXPECT_EQ(other.code(), errc::internal);
     EXPECT_STREQ(other.what(), "odd");
-    comm.close();
 }
 
 // All conversations about a difference are one, so that ranks in different calls hear of it, too.
-TEST(NamedValues, SayWhatDiffersAndWhere) {
-    communicator comm(MPI_COMM_WORLD);
-    const bool is_last = comm.rank() == comm.num_ranks() - 1;
+TEST_F(NamedValues, SayWhatDiffersAndWhere) {
     const auto ferry_on = [](const char* route) {
         return [route](named_values& values) { values.add("seats", 4).add("route", route); };
     };
     const auto direct = ferry_on("direct");
     agree(comm, std::nullopt, equal_arguments("a ferry", direct));
-    if (comm.num_ranks() > 1) {
-        const auto last = fmt::format("rank {} ", comm.num_ranks() - 1);
+    if (num_ranks > 1) {
+        const auto last = fmt::format("rank {} ", last_rank);
         const auto text_of = [&](const equal_arguments& own) {
-            const error heard = test::thrown_by([&] { agree(comm, std::nullopt, own); });
+            const error heard = thrown_by([&] { agree(comm, std::nullopt, own); });
             EXPECT_EQ(heard.code(), errc::invalid_argument);
-            EXPECT_EQ(heard.rank(), comm.num_ranks() - 1);
+            EXPECT_EQ(heard.rank(), last_rank);
             return std::string(heard.what());
         };
         const auto other = ferry_on(is_last ? "grid:2" : "three_step");
@@ -262,37 +248,34 @@ TEST(NamedValues, SayWhatDiffersAndWhere) {
         const std::string in_one_order = "; all ranks must make the same calls in one order";
         EXPECT_EQ(text_of(equal_arguments(is_last ? "a train" : "a ferry")),
                   last + "makes a train, but rank 0 makes a ferry" + in_one_order);
-        const error mixed = test::thrown_by([&] {
+        const error mixed = thrown_by([&] {
             is_last ? agree(comm, std::nullopt, 7, "colors")
                     : agree(comm, std::nullopt, equal_arguments("a ferry", direct));
         });
         EXPECT_EQ(mixed.what(), last + "compares colors, but rank 0 makes a ferry" + in_one_order);
         // Equal numbers of different things are not equal.
         const error things =
-            test::thrown_by([&] { agree(comm, std::nullopt, 7, is_last ? "colors" : "sizes"); });
+            thrown_by([&] { agree(comm, std::nullopt, 7, is_last ? "colors" : "sizes"); });
         EXPECT_EQ(things.what(),
                   last + "compares colors, but rank 0 compares sizes" + in_one_order);
     }
-    comm.close();
 }
 
 // What a rank has no memory to say, the others do not wait for.
-TEST(NamedValues, AreLeftOutWhereTheyCannotBeWritten) {
-    communicator comm(MPI_COMM_WORLD);
-    if (comm.num_ranks() > 1) {
-        for (const rank_t failing : {0, comm.num_ranks() - 1}) {
+TEST_F(NamedValues, AreLeftOutWhereTheyCannotBeWritten) {
+    if (num_ranks > 1) {
+        for (const rank_t failing : {0, last_rank}) {
             const auto list = [&](named_values& values) {
-                if (values.keeps_text() && comm.rank() == failing) throw std::bad_alloc();
-                values.add("rank", comm.rank());
+                if (values.keeps_text() && rank == failing) throw std::bad_alloc();
+                values.add("rank", rank);
             };
-            const error heard = test::thrown_by(
-                [&] { agree(comm, std::nullopt, equal_arguments("a ferry", list)); });
+            const error heard =
+                thrown_by([&] { agree(comm, std::nullopt, equal_arguments("a ferry", list)); });
             EXPECT_EQ(heard.code(), errc::invalid_argument);
             EXPECT_EQ(heard.rank(), 1);
             EXPECT_NE(std::string(heard.what()), "");
         }
     }
-    comm.close();
 }
 
 }  // namespace

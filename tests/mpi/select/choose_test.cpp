@@ -9,6 +9,7 @@
 
 #include "src/model/assumed_machine_mpi.hpp"
 #include "src/model/machine_mpi.hpp"
+#include "support/all_ranks.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
@@ -16,6 +17,7 @@
 namespace crossdock::choose_test {
 namespace {
 
+using test::expect_thrown;
 using test::thrown_by;
 
 void expect_equal(const route_choice& found, const route_choice& expected) {
@@ -27,28 +29,18 @@ void expect_equal(const route_choice& found, const route_choice& expected) {
     }
 }
 
-class Choice : public testing::Test {
+class Choice : public test::AllRanks {
   protected:
-    void TearDown() override { comm.close(); }
-
-    rank_t rank() const { return comm.rank(); }
-    rank_t num_ranks() const { return comm.num_ranks(); }
-    const pattern& mine(const std::vector<pattern>& patterns) const {
-        return patterns[static_cast<std::size_t>(rank())];
-    }
-
-    communicator comm{MPI_COMM_WORLD};
-    topology regions = topology::one_region(comm.num_ranks());
-    rank_layout layout{regions};
-    std::vector<pattern> ring = test::ring_pattern(comm.num_ranks());
+    rank_layout layout{one_region};
+    std::vector<pattern> ring = test::ring_pattern(num_ranks);
 };
 
 TEST_F(Choice, IsTheOneThatIsMadeOffline) {
-    const auto topologies = test::conformance_topologies(num_ranks());
+    const auto topologies = test::conformance_topologies(num_ranks);
     const std::vector<machine> machines{default_machine(), load_machine("quartz")};
     std::size_t turn = 0;
     for (const auto& each : topologies) {
-        for (const auto& [name, patterns] : test::conformance_patterns(num_ranks())) {
+        for (const auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
             for (const auto& m : machines) {
                 const auto& nodes = topologies[turn++ % topologies.size()];
                 SCOPED_TRACE(name + "/" + each.to_string() + "/" + nodes.to_string() + "/" +
@@ -68,26 +60,23 @@ TEST_F(Choice, IsTheOneThatIsMadeOffline) {
 }
 
 TEST_F(Choice, AFaultOfOneRankIsAnErrorOnAllRanks) {
-    for (int round = 0; round < 2;
-         ++round) {  // on a new communicator, and on one that has seen others
+    // On a new communicator, and on one that has seen others.
+    for (int round = 0; round < 2; ++round) {
         pattern p = mine(ring);
-        if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
-        const error fault =
-            thrown_by([&] { return choose_route(comm, layout, p, default_machine()); });
-        EXPECT_EQ(fault.code(), errc::rank_out_of_range);
-        EXPECT_EQ(fault.rank(), num_ranks() - 1);
-        const error size = thrown_by([&] {
+        if (is_last) p.sends.ranks[0] = -4;
+        expect_thrown(errc::rank_out_of_range, last_rank,
+                      [&] { return choose_route(comm, layout, p, default_machine()); });
+        expect_thrown(errc::size_mismatch, [&] {
             return choose_route(comm, rank_layout(topology::from_string("3x7")), mine(ring),
                                 default_machine());
         });
-        EXPECT_EQ(size.code(), errc::size_mismatch);
         expect_equal(choose_route(comm, layout, mine(ring), default_machine()),
                      choose_route(layout, ring, default_machine()));
     }
 }
 
 TEST_F(Choice, ArgumentsThatDifferAreErrorsOnAllRanks) {
-    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
     const auto expect_refused = [&](const rank_layout& places, const machine& m,
                                     const estimate_options& options, const char* what) {
         const error fault =
@@ -98,16 +87,16 @@ TEST_F(Choice, ArgumentsThatDifferAreErrorsOnAllRanks) {
         EXPECT_TRUE(text.starts_with(std::string("rank 1 has ") + what + " = ")) << text;
         EXPECT_TRUE(text.ends_with("; give all ranks the same")) << text;
     };
-    const bool is_first = rank() == 0;
-    const auto each = topology::from_string(std::to_string(num_ranks()) + "x1");
+    const bool is_first = rank == 0;
     for (int round = 0; round < 2; ++round) {
         expect_refused(layout, load_machine(is_first ? "quartz" : "lassen"), {}, "machine");
         machine nearly = default_machine();
         if (is_first) nearly.copy_seconds_per_item *= 2;
         expect_refused(layout, nearly, {}, "machine");
-        expect_refused(is_first ? rank_layout(each) : layout, default_machine(), {}, "topology");
-        expect_refused(is_first ? rank_layout(regions, each) : layout, default_machine(), {},
-                       "nodes");
+        expect_refused(is_first ? rank_layout(each_alone) : layout, default_machine(), {},
+                       "topology");
+        expect_refused(is_first ? rank_layout(one_region, each_alone) : layout, default_machine(),
+                       {}, "nodes");
         estimate_options options;
         options.travel.item_bytes = is_first ? 8 : 16;
         expect_refused(layout, default_machine(), options, "item_bytes");
@@ -156,34 +145,31 @@ TEST_F(MachineOf, IsTheFileThatTheFirstRankReads) {
     machine own = load_machine("lassen");
     own.name = "own";
     own.hand_over_seconds = 0.125e-6;
-    if (rank() == 0) std::ofstream(path) << to_json(own);
+    if (rank == 0) std::ofstream(path) << to_json(own);
     const variable_of_first named(comm, "CROSSDOCK_MACHINE", path);
 
     EXPECT_EQ(machine_of(comm), own);
 
-    if (rank() == 0) std::remove(path.c_str());
+    if (rank == 0) std::remove(path.c_str());
 }
 
-TEST_F(MachineOf, IsAnErrorOnAllRanksWhereTheFileIsNone) {
-    const variable_of_first named(comm, "CROSSDOCK_MACHINE", "/no/such/machine.json");
-    for (int round = 0; round < 2; ++round) {
-        const error fault = thrown_by([&] { machine_of(comm); });
-        EXPECT_EQ(fault.code(), errc::file_error);
-        EXPECT_EQ(std::string(fault.what()).find("CROSSDOCK_MACHINE: "), 0U);
-        EXPECT_NE(std::string(fault.what()).find("/no/such/machine.json"), std::string::npos);
-    }
-}
-
-TEST_F(MachineOf, IsAnErrorOnAllRanksWhereTheFileIsInvalid) {
+TEST_F(MachineOf, IsAnErrorOnAllRanksWhereTheFileIsNoneOrInvalid) {
     const std::string path = testing::TempDir() + "crossdock-choose-test-invalid.json";
-    if (rank() == 0) std::ofstream(path) << "{\"schema\": 7}";
-    const variable_of_first named(comm, "CROSSDOCK_MACHINE", path);
-
-    const error fault = thrown_by([&] { machine_of(comm); });
-
-    EXPECT_EQ(fault.code(), errc::parse_error);
-    EXPECT_NE(std::string(fault.what()).find(path), std::string::npos);
-    if (rank() == 0) std::remove(path.c_str());
+    if (rank == 0) std::ofstream(path) << "{\"schema\": 7}";
+    for (const auto& [file, code] :
+         {std::pair<std::string, errc>{"/no/such/machine.json", errc::file_error},
+          {path, errc::parse_error}}) {
+        communicator fresh(MPI_COMM_WORLD);
+        const variable_of_first named(fresh, "CROSSDOCK_MACHINE", file);
+        for (int round = 0; round < 2; ++round) {
+            const error fault = thrown_by([&] { machine_of(fresh); });
+            EXPECT_EQ(fault.code(), code);
+            EXPECT_TRUE(std::string_view(fault.what()).starts_with("CROSSDOCK_MACHINE: "));
+            EXPECT_NE(std::string(fault.what()).find(file), std::string::npos);
+        }
+        fresh.close();
+    }
+    if (rank == 0) std::remove(path.c_str());
 }
 
 }  // namespace

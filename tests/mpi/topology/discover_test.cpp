@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <mpi.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -7,53 +6,29 @@
 #include <random>
 
 #include "crossdock/discover_topology.hpp"
+#include "support/all_ranks.hpp"
+#include "support/thrown_by.hpp"
+#include "support/watched_calls.hpp"
 
+namespace crossdock::discover_test {
 namespace {
-
-using crossdock::communicator;
-using crossdock::discover_topology;
-using crossdock::errc;
-using crossdock::error;
-using crossdock::gather_topology;
-using crossdock::locality;
-using crossdock::rank_t;
-using crossdock::region_t;
-using crossdock::topology;
 
 int num_open_communicators = 0;
 int num_sends = 0;
 
-}  // namespace
-
-// The library's calls come through here, so that what it leaves open and sends can be counted.
-extern "C" {
-int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* part) {
-    ++num_open_communicators;
-    return PMPI_Comm_split(comm, color, key, part);
-}
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* part) {
-    ++num_open_communicators;
-    return PMPI_Comm_split_type(comm, type, key, info, part);
-}
-int MPI_Comm_free(MPI_Comm* comm) {
-    --num_open_communicators;
-    return PMPI_Comm_free(comm);
-}
-int MPI_Isend(const void* data, int count, MPI_Datatype type, int destination, int tag,
-              MPI_Comm comm, MPI_Request* request) {
-    ++num_sends;
-    return PMPI_Isend(data, count, type, destination, tag, comm, request);
-}
-}
-
-namespace {
-
-class Discover : public testing::Test {
+class Discover : public test::AllRanks {
   protected:
-    void SetUp() override { num_open_communicators = num_sends = 0; }
+    void SetUp() override {
+        num_open_communicators = num_sends = 0;
+        test::on_mpi_call = [](const test::mpi_call& call) {
+            if (call.name == "Isend") ++num_sends;
+            if (call.name == "Comm_free") --num_open_communicators;
+            if (call.is_one_of({"Comm_split", "Comm_split_type"})) ++num_open_communicators;
+        };
+    }
     void TearDown() override {
         EXPECT_EQ(num_open_communicators, 0);
-        comm.close();
+        AllRanks::TearDown();
     }
 
     // Gathers `key_of_rank` and compares with the keys renumbered by their first appearance.
@@ -61,104 +36,76 @@ class Discover : public testing::Test {
     void expect_gathered(Key key_of_rank) {
         std::vector<region_t> keys;
         std::vector<region_t> regions;
-        for (rank_t rank = 0; rank < comm.num_ranks(); ++rank) {
-            const region_t key = key_of_rank(rank);
+        for (rank_t r = 0; r < num_ranks; ++r) {
+            const region_t key = key_of_rank(r);
             const auto known = std::find(keys.begin(), keys.end(), key);
             regions.push_back(static_cast<region_t>(known - keys.begin()));
             if (known == keys.end()) keys.push_back(key);
         }
 
-        EXPECT_EQ(gather_topology(comm, key_of_rank(comm.rank())).to_string(),
+        EXPECT_EQ(gather_topology(comm, key_of_rank(rank)).to_string(),
                   topology::from_regions(regions).to_string());
     }
 
-    communicator comm{MPI_COMM_WORLD};
+    void expect_found(const topology& expected, locality level = locality::node) {
+        EXPECT_EQ(discover_topology(comm, level).to_string(), expected.to_string());
+    }
+
+    void expect_objects(const std::vector<region_t>& regions) {
+        for (const locality level : {locality::socket, locality::numa, locality::l3})
+            expect_found(topology::from_regions(regions), level);
+    }
 };
 
-template <class Call>
-void expect_error(Call call, errc code, const std::string& message) {
-    try {
-        call();
-        ADD_FAILURE() << "nothing was thrown instead of: " << message;
-    } catch (const error& caught) {
-        EXPECT_EQ(caught.code(), code);
-        EXPECT_EQ(caught.what(), message);
-    }
+TEST_F(Discover, AMachineIsOneNodeEveryTime) {
+    for (int round = 0; round < 50; ++round) expect_found(one_region);
 }
 
-TEST_F(Discover, AMachineIsOneNode) {
-    EXPECT_EQ(discover_topology(comm).to_string(),
-              topology::one_region(comm.num_ranks()).to_string());
-}
-
-TEST_F(Discover, GathersBlocks) {
-    expect_gathered([](rank_t rank) { return rank / 2; });
-    expect_gathered([](rank_t rank) { return 100 - rank / 3; });
+TEST_F(Discover, GathersBlocksRoundRobinAndUnevenRegions) {
+    expect_gathered([](rank_t r) { return r / 2; });
+    expect_gathered([](rank_t r) { return 100 - r / 3; });
     expect_gathered([](rank_t) { return 2147483647; });
-    expect_gathered([](rank_t rank) { return rank; });
-    expect_gathered([](rank_t rank) { return 1000 - rank; });
-}
-
-TEST_F(Discover, GathersRoundRobin) {
-    expect_gathered([](rank_t rank) { return rank % 2; });
-    expect_gathered([](rank_t rank) { return 9 - rank % 3; });
-    expect_gathered([](rank_t rank) { return rank / 2 % 2; });
-}
-
-TEST_F(Discover, GathersUnevenRegions) {
-    expect_gathered([](rank_t rank) { return rank == 0; });
-    expect_gathered([](rank_t rank) { return rank < 3 ? 4 : 2; });
-    expect_gathered([](rank_t rank) { return rank < 1 ? 7 : rank < 3 ? 5 : 6; });
+    expect_gathered([](rank_t r) { return 1000 - r; });
+    expect_gathered([](rank_t r) { return 9 - r % 3; });
+    expect_gathered([](rank_t r) { return r / 2 % 2; });
+    expect_gathered([](rank_t r) { return r == 0; });
+    expect_gathered([](rank_t r) { return r < 1 ? 7 : r < 3 ? 5 : 6; });
 }
 
 TEST_F(Discover, GathersRandomRegions) {
     std::mt19937 random(271828);
     for (int round = 0; round < 100; ++round) {
-        std::vector<region_t> keys(static_cast<std::size_t>(comm.num_ranks()));
+        std::vector<region_t> keys(static_cast<std::size_t>(num_ranks));
         for (region_t& key : keys) key = static_cast<region_t>(random() % 4);
 
-        expect_gathered([&](rank_t rank) { return keys[static_cast<std::size_t>(rank)]; });
+        expect_gathered([&](rank_t r) { return keys[static_cast<std::size_t>(r)]; });
     }
 }
 
 TEST_F(Discover, SendsOneMessageForEveryRankButOne) {
-    static_cast<void>(gather_topology(comm, comm.rank() % 3));
+    static_cast<void>(gather_topology(comm, rank % 3));
 
-    EXPECT_EQ(num_sends, comm.rank() == 0 ? 0 : 1);
-}
-
-TEST_F(Discover, RepeatsWithTheSameResult) {
-    for (int round = 0; round < 50; ++round)
-        EXPECT_EQ(discover_topology(comm).to_string(),
-                  topology::one_region(comm.num_ranks()).to_string());
+    EXPECT_EQ(num_sends, rank == 0 ? 0 : 1);
 }
 
 TEST_F(Discover, FailsOnAllRanksIfAKeyIsNegative) {
-    const rank_t last = comm.num_ranks() - 1;
-
-    expect_error([&] { return gather_topology(comm, comm.rank() == last ? -3 : 0); },
-                 errc::invalid_argument,
-                 "the key of rank " + std::to_string(last) + " is -3; the least is 0");
+    const error fault = test::thrown_by([&] { return gather_topology(comm, is_last ? -3 : 0); });
+    EXPECT_EQ(fault.code(), errc::invalid_argument);
+    EXPECT_EQ(fault.what(),
+              "the key of rank " + std::to_string(last_rank) + " is -3; the least is 0");
 }
 
 TEST_F(Discover, FailsOnAllRanksIfTheLevelsDiffer) {
-    if (comm.num_ranks() == 1) GTEST_SKIP() << "one rank cannot differ";
-
-    expect_error(
-        [&] {
-            return discover_topology(comm, comm.rank() == 0 ? locality::node : locality::socket);
-        },
-        errc::invalid_argument,
-        "the localities of rank 1 differ from those of rank 0; give all ranks the same");
+    if (num_ranks == 1) GTEST_SKIP() << "one rank cannot differ";
+    const auto own = rank == 0 ? locality::node : locality::socket;
+    test::expect_thrown(errc::invalid_argument, [&] { return discover_topology(comm, own); });
 }
 
 TEST(Locality, NamesAreReadBack) {
     for (const locality level : {locality::node, locality::socket, locality::numa, locality::l3})
-        EXPECT_EQ(crossdock::parse_locality(to_string(level)), level);
-    expect_error([] { crossdock::parse_locality("rack"); }, errc::invalid_topology,
-                 "locality \"rack\" is none of node, socket, numa, l3");
-    expect_error([] { crossdock::parse_locality(""); }, errc::invalid_topology,
-                 "locality \"\" is none of node, socket, numa, l3");
+        EXPECT_EQ(parse_locality(to_string(level)), level);
+    for (const char* name : {"rack", ""})
+        test::expect_thrown(errc::invalid_topology, [&] { parse_locality(name); });
 }
 
 // Two single-core packages, each with a NUMA node and an L3 cache, in place of the real machine.
@@ -192,27 +139,23 @@ class TwoSockets : public Discover {
 
 TEST_F(TwoSockets, BoundRanksBelongToTheirObject) {
     std::vector<region_t> regions;
-    for (rank_t rank = 0; rank < comm.num_ranks(); ++rank) regions.push_back(rank % 2);
-    bind_to_cores({1 - comm.rank() % 2});
+    for (rank_t r = 0; r < num_ranks; ++r) regions.push_back(r % 2);
+    bind_to_cores({1 - rank % 2});
 
-    for (const locality level : {locality::socket, locality::numa, locality::l3})
-        EXPECT_EQ(discover_topology(comm, level).to_string(),
-                  topology::from_regions(regions).to_string());
-    EXPECT_EQ(discover_topology(comm).to_string(),
-              topology::one_region(comm.num_ranks()).to_string());
+    expect_objects(regions);
+    expect_found(one_region);
 }
 
 TEST_F(TwoSockets, RanksThatNoObjectIncludesAreTheRemainder) {
     std::vector<region_t> regions;
-    for (rank_t rank = 0; rank < comm.num_ranks(); ++rank) regions.push_back(rank % 3);
-    if (comm.rank() % 3 == 2)
+    for (rank_t r = 0; r < num_ranks; ++r) regions.push_back(r % 3);
+    if (rank % 3 == 2)
         bind_to_cores({0, 1});
     else
-        bind_to_cores({comm.rank() % 3});
+        bind_to_cores({rank % 3});
 
-    for (const locality level : {locality::socket, locality::numa, locality::l3})
-        EXPECT_EQ(discover_topology(comm, level).to_string(),
-                  topology::from_regions(regions).to_string());
+    expect_objects(regions);
 }
 
 }  // namespace
+}  // namespace crossdock::discover_test
