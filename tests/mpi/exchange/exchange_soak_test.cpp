@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "exchange/sends.hpp"
+#include "support/all_ranks.hpp"
 #include "support/counted_memory.hpp"
 #include "support/topologies.hpp"
 
@@ -19,22 +20,19 @@ constexpr int num_rounds = 1250;
 #endif
 constexpr int exchanges_per_round = 4;  // and all rounds twice: 10,000
 
-class ExchangeSoak : public testing::Test {
+class ExchangeSoak : public test::AllRanks {
   protected:
-    void TearDown() override { comm.close(); }
-
     // The same messages by several algorithms: of one size in even rounds, of any in odd ones.
     void run_round(int round) {
         const bool is_one_size = round % 2 == 0;
         const auto seed = static_cast<std::uint64_t>(round);
         const count_t count = round % 7;
         const auto messages = test::make_messages(
-            test::skewed_destinations(comm.num_ranks(), seed),
-            [&](rank_t source, std::int64_t index) {
+            test::skewed_destinations(num_ranks, seed), [&](rank_t source, std::int64_t index) {
                 return is_one_size ? count : test::uneven_count(source, index + round);
             });
-        const auto sends = test::sends_of(comm.rank(), messages);
-        const auto expected = test::expected_at(comm.rank(), messages);
+        const auto sends = test::sends_of(rank, messages);
+        const auto expected = test::expected_at(rank, messages);
         const auto& regions = topologies[seed % topologies.size()];
         for (int i = 0; i < exchanges_per_round; ++i) {
             auto options = options_of(exchanges_per_round * round + i);
@@ -64,17 +62,8 @@ class ExchangeSoak : public testing::Test {
         return used_bytes;
     }
 
-    static void expect_no_message(MPI_Comm any) {
-        for (int attempt = 0; attempt < 100; ++attempt) {
-            int is_there = 0;
-            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, any, &is_there, MPI_STATUS_IGNORE);
-            ASSERT_FALSE(is_there);
-        }
-    }
-
-    communicator comm{MPI_COMM_WORLD};
     const std::vector<std::string> algorithms = test::exchange_algorithms();
-    const std::vector<topology> topologies = test::conformance_topologies(comm.num_ranks());
+    const std::vector<topology> topologies = test::conformance_topologies(num_ranks);
 };
 
 TEST_F(ExchangeSoak, LeavesNoMessageAndNoMemoryBehind) {
@@ -82,8 +71,8 @@ TEST_F(ExchangeSoak, LeavesNoMessageAndNoMemoryBehind) {
     EXPECT_EQ(used_bytes_after_all_rounds(), used_after_half);
 
     MPI_Barrier(MPI_COMM_WORLD);
-    expect_no_message(MPI_COMM_WORLD);
-    expect_no_message(comm.get());
+    test::expect_no_message(MPI_COMM_WORLD);
+    test::expect_no_message(comm.get());
 }
 
 }  // namespace

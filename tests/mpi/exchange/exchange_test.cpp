@@ -8,27 +8,17 @@
 #include <span>
 
 #include "exchange/sends.hpp"
+#include "support/all_ranks.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
 namespace crossdock::exchange_test {
 namespace {
 
-using test::all_messages;
-using test::conformance_destinations;
-using test::conformance_topologies;
-using test::exchange_algorithms;
-using test::expect_equal;
-using test::expected_at;
-using test::make_messages;
-using test::sends_of;
-using test::uneven_count;
+using namespace test;
 
-class Exchange : public testing::TestWithParam<std::string> {
+class Exchange : public AllRanks, public testing::WithParamInterface<std::string> {
   protected:
-    void TearDown() override { comm.close(); }
-
-    rank_t num_ranks() const { return comm.num_ranks(); }
     bool takes_any_size() const {
         return GetParam() == "auto" ||
                !takes_one_size_only(parse_exchange_algorithm(GetParam()).method);
@@ -36,22 +26,23 @@ class Exchange : public testing::TestWithParam<std::string> {
     exchange_options by_algorithm() const { return {.algorithm = GetParam()}; }
 
     // An irregular placement, if there are ranks enough for one.
-    topology irregular() const { return conformance_topologies(num_ranks()).back(); }
+    const topology irregular = conformance_topologies(num_ranks).back();
+    const context here{comm, irregular};
 
     // Calls `use(destinations)` for every shape of an exchange.
     template <class Use>
     void for_each_shape(Use&& use) {
-        for (const auto& [name, destinations] : conformance_destinations(num_ranks())) {
+        for (const auto& [name, destinations] : conformance_destinations(num_ranks)) {
             SCOPED_TRACE(name);
             use(destinations);
         }
     }
 
-    test::all_destinations skewed() const { return test::skewed_destinations(num_ranks(), 3); }
+    const all_destinations skewed = skewed_destinations(num_ranks, 3);
 
     template <class Use>
     void for_each_topology(Use&& use) {
-        for (const auto& regions : conformance_topologies(num_ranks())) {
+        for (const auto& regions : conformance_topologies(num_ranks)) {
             SCOPED_TRACE(regions.to_string());
             use(regions);
         }
@@ -59,23 +50,21 @@ class Exchange : public testing::TestWithParam<std::string> {
 
     void expect_delivered(const topology& regions, const all_messages& messages,
                           const exchange_options& options) {
-        const auto sends = sends_of(comm.rank(), messages);
-        expect_equal(sparse_exchange(context(comm, regions), sends.variable(), options),
-                     expected_at(comm.rank(), messages));
+        expect_equal(
+            sparse_exchange(context(comm, regions), sends_of(rank, messages).variable(), options),
+            expected_at(rank, messages));
     }
 
     void expect_delivered(const topology& regions, const all_messages& messages, count_t count,
                           const exchange_options& options) {
-        const auto sends = sends_of(comm.rank(), messages);
+        const auto sends = sends_of(rank, messages);
         expect_equal(sparse_exchange(context(comm, regions), sends.constant(count), options),
-                     expected_at(comm.rank(), messages));
+                     expected_at(rank, messages));
     }
-
-    communicator comm{MPI_COMM_WORLD};
 };
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Exchange, testing::ValuesIn(exchange_algorithms()),
-                         [](const auto& tested) { return test::test_name(tested.param); });
+                         [](const auto& tested) { return test_name(tested.param); });
 
 auto always(count_t count) {
     return [count](rank_t, std::int64_t) { return count; };
@@ -92,28 +81,28 @@ TEST_P(Exchange, DeliversMessagesOfAnySize) {
 
 TEST_P(Exchange, DeliversMessagesOfOneSize) {
     for_each_shape([&](const auto& destinations) {
-        expect_delivered(irregular(), make_messages(destinations, always(3)), 3, by_algorithm());
+        expect_delivered(irregular, make_messages(destinations, always(3)), 3, by_algorithm());
     });
     for_each_topology([&](const topology& regions) {
-        expect_delivered(regions, make_messages(skewed(), always(3)), 3, by_algorithm());
+        expect_delivered(regions, make_messages(skewed, always(3)), 3, by_algorithm());
     });
 }
 
 TEST_P(Exchange, DeliversMessagesWithoutValues) {
     for_each_shape([&](const auto& destinations) {
         const auto messages = make_messages(destinations, always(0));
-        expect_delivered(irregular(), messages, 0, by_algorithm());
-        if (takes_any_size()) expect_delivered(irregular(), messages, by_algorithm());
+        expect_delivered(irregular, messages, 0, by_algorithm());
+        if (takes_any_size()) expect_delivered(irregular, messages, by_algorithm());
     });
 }
 
 TEST_P(Exchange, DeliversZeros) {
-    auto messages = make_messages(skewed(), always(2));
+    auto messages = make_messages(skewed, always(2));
     for (auto& sent : messages) {
         for (auto& message : sent) message.values = {0, 0};
     }
-    expect_delivered(irregular(), messages, 2, by_algorithm());
-    if (takes_any_size()) expect_delivered(irregular(), messages, by_algorithm());
+    expect_delivered(irregular, messages, 2, by_algorithm());
+    if (takes_any_size()) expect_delivered(irregular, messages, by_algorithm());
 }
 
 // Has padding, and no default value of its own.
@@ -131,14 +120,12 @@ particle particle_of(std::int64_t value) {
 }
 
 TEST_P(Exchange, DeliversStructs) {
-    const auto messages = make_messages(skewed(), always(2));
-    const auto sends = sends_of<particle>(comm.rank(), messages, particle_of);
-    const auto expected = expected_at<particle>(comm.rank(), messages, particle_of);
-    expect_equal(sparse_exchange(context(comm, irregular()), sends.constant(2), by_algorithm()),
-                 expected);
+    const auto messages = make_messages(skewed, always(2));
+    const auto sends = sends_of<particle>(rank, messages, particle_of);
+    const auto expected = expected_at<particle>(rank, messages, particle_of);
+    expect_equal(sparse_exchange(here, sends.constant(2), by_algorithm()), expected);
     if (!takes_any_size()) return;
-    expect_equal(sparse_exchange(context(comm, irregular()), sends.variable(), by_algorithm()),
-                 expected);
+    expect_equal(sparse_exchange(here, sends.variable(), by_algorithm()), expected);
 }
 
 TEST_P(Exchange, TakesValuesFromDisplacements) {
@@ -149,22 +136,21 @@ TEST_P(Exchange, TakesValuesFromDisplacements) {
     std::vector<count_t> counts, displacements;
     std::vector<int> values;
     received<int> expected;
-    for (rank_t rank = 0; rank < num_ranks(); ++rank) {
-        destinations.push_back(rank);
-        counts.push_back(2 + rank % 2);
-        displacements.push_back(num_ranks() - 1 - rank);
-        const count_t count = 2 + comm.rank() % 2;
-        expected.sources.push_back(rank);
+    for (rank_t other = 0; other < num_ranks; ++other) {
+        destinations.push_back(other);
+        counts.push_back(2 + other % 2);
+        displacements.push_back(num_ranks - 1 - other);
+        const count_t count = 2 + rank % 2;
+        expected.sources.push_back(other);
         expected.counts.push_back(count);
-        expected.displacements.push_back(rank * count);
+        expected.displacements.push_back(other * count);
         for (int k = 0; k < count; ++k)
-            expected.values.push_back(first_value(rank) + num_ranks() - 1 - comm.rank() + k);
+            expected.values.push_back(first_value(other) + num_ranks - 1 - rank + k);
     }
-    for (int i = 0; i < num_ranks() + 2; ++i) values.push_back(first_value(comm.rank()) + i);
+    for (int i = 0; i < num_ranks + 2; ++i) values.push_back(first_value(rank) + i);
 
     expect_equal(
-        sparse_exchange(context(comm, irregular()),
-                        variable_messages<int>{destinations, counts, displacements, values},
+        sparse_exchange(here, variable_messages<int>{destinations, counts, displacements, values},
                         by_algorithm()),
         expected);
 }
@@ -182,9 +168,9 @@ TEST_P(Exchange, DeliversTheSameInOrderOfArrival) {
     };
     for_each_shape([&](const auto& destinations) {
         const auto messages = make_messages(destinations, always(2));
-        const auto sends = sends_of(comm.rank(), messages);
-        const auto actual = sparse_exchange(context(comm, irregular()), sends.constant(2), options);
-        EXPECT_EQ(as_set(actual), as_set(expected_at(comm.rank(), messages)));
+        const auto sends = sends_of(rank, messages);
+        const auto actual = sparse_exchange(here, sends.constant(2), options);
+        EXPECT_EQ(as_set(actual), as_set(expected_at(rank, messages)));
         for (std::size_t i = 0; i < actual.num_messages(); ++i)
             EXPECT_EQ(actual.displacements[i], static_cast<count_t>(2 * i));
     });
@@ -194,9 +180,8 @@ TEST_P(Exchange, UsesAKnownNumberOfSources) {
     for_each_shape([&](const auto& destinations) {
         const auto messages = make_messages(destinations, always(1));
         auto options = by_algorithm();
-        options.num_sources =
-            static_cast<count_t>(expected_at(comm.rank(), messages).num_messages());
-        expect_delivered(irregular(), messages, 1, options);
+        options.num_sources = static_cast<count_t>(expected_at(rank, messages).num_messages());
+        expect_delivered(irregular, messages, 1, options);
     });
 }
 
@@ -206,11 +191,11 @@ TEST_P(Exchange, CutsLongMessages) {
     for_each_shape([&](const auto& destinations) {
         auto options = by_algorithm();
         options.max_message_bytes = 16;
-        expect_delivered(irregular(), make_messages(destinations, always(4)), 4, options);
+        expect_delivered(irregular, make_messages(destinations, always(4)), 4, options);
         if (!takes_any_size()) return;
         for (const count_t max_message_bytes : {1, 8, 16}) {
             options.max_message_bytes = max_message_bytes;
-            expect_delivered(irregular(), make_messages(destinations, by_index), options);
+            expect_delivered(irregular, make_messages(destinations, by_index), options);
         }
     });
 }
@@ -223,11 +208,11 @@ TEST_P(Exchange, AnnouncesMessagesThatAreTooLongToForward) {
         for (const count_t max_forwarded_bytes : {0, 16}) {
             auto options = by_algorithm();
             options.max_forwarded_bytes = max_forwarded_bytes;
-            expect_delivered(irregular(), messages, options);
+            expect_delivered(irregular, messages, options);
             // 7 equal parts of 5600 bytes, and more than may wait at a receiver
             for (const count_t max_message_bytes : {800, 9}) {
                 options.max_message_bytes = max_message_bytes;
-                expect_delivered(irregular(), messages, options);
+                expect_delivered(irregular, messages, options);
             }
         }
     });
@@ -284,15 +269,14 @@ TEST_P(Exchange, DeliversValuesOfDatatypesWithGaps) {
     constexpr std::byte rubbish{0xee}, zero{0};
     for (auto& type : sparse_datatypes()) {
         SCOPED_TRACE(type.name);
-        const auto messages = make_messages(skewed(), always(2));
-        const auto sends = sends_of(comm.rank(), messages);
+        const auto messages = make_messages(skewed, always(2));
+        const auto sends = sends_of(rank, messages);
         const auto data = spread(sends.values, type, rubbish);
         const auto actual = sparse_exchange(
-            context(comm, irregular()),
-            constant_datatype_messages{sends.destinations, 2, data.data(), type.datatype},
+            here, constant_datatype_messages{sends.destinations, 2, data.data(), type.datatype},
             by_algorithm());
-        const auto expected = expected_at(comm.rank(), messages);
-        test::expect_same_arrangement(actual, expected);
+        const auto expected = expected_at(rank, messages);
+        expect_same_arrangement(actual, expected);
         EXPECT_EQ(actual.values, spread(expected.values, type, zero));
         MPI_Type_free(&type.datatype);
     }
@@ -303,7 +287,7 @@ struct reversed_values {
     std::vector<std::int64_t> values;
     std::vector<count_t> displacements;
 
-    explicit reversed_values(const std::vector<test::outgoing>& messages)
+    explicit reversed_values(const std::vector<outgoing>& messages)
         : displacements(messages.size()) {
         for (std::size_t i = messages.size(); i-- > 0;) {
             displacements[i] = static_cast<count_t>(values.size());
@@ -317,17 +301,17 @@ TEST_P(Exchange, DeliversAnyNumberOfValuesOfDatatypesWithGaps) {
     constexpr std::byte rubbish{0xee}, zero{0};
     for (auto& type : sparse_datatypes()) {
         SCOPED_TRACE(type.name);
-        const auto messages = make_messages(skewed(), uneven_count);
-        const auto sends = sends_of(comm.rank(), messages);
-        const reversed_values reversed(messages[static_cast<std::size_t>(comm.rank())]);
+        const auto messages = make_messages(skewed, uneven_count);
+        const auto sends = sends_of(rank, messages);
+        const reversed_values reversed(messages[static_cast<std::size_t>(rank)]);
         const auto data = spread(reversed.values, type, rubbish);
         const auto actual = sparse_exchange(
-            context(comm, irregular()),
+            here,
             variable_datatype_messages{sends.destinations, sends.counts, reversed.displacements,
                                        data.data(), type.datatype},
             by_algorithm());
-        const auto expected = expected_at(comm.rank(), messages);
-        test::expect_same_arrangement(actual, expected);
+        const auto expected = expected_at(rank, messages);
+        expect_same_arrangement(actual, expected);
         EXPECT_EQ(actual.values, spread(expected.values, type, zero));
         MPI_Type_free(&type.datatype);
     }
@@ -337,33 +321,26 @@ TEST_P(Exchange, CutsMessagesInMorePartsThanMayWait) {
     if (!takes_any_size()) GTEST_SKIP() << "takes messages of one size only";
     // Two messages to each rank, whose parts must not overtake each other; 64 and 65 parts are borders.
     for (const count_t count : {64, 65, 128, 129, 1000}) {
+        const auto to = make_destinations(num_ranks, [&](rank_t from) {
+            const rank_t behind = (from + 1) % num_ranks;
+            return std::vector<rank_t>{behind, behind, 0};
+        });
         const auto messages =
-            make_messages(test::make_destinations(num_ranks(),
-                                                  [&](rank_t rank) {
-                                                      const rank_t next = (rank + 1) % num_ranks();
-                                                      return std::vector<rank_t>{next, next, 0};
-                                                  }),
-                          [&](rank_t, std::int64_t index) { return index == 1 ? 1 : count; });
+            make_messages(to, [&](rank_t, std::int64_t index) { return index == 1 ? 1 : count; });
         for (const auto max_forwarded_bytes :
              {std::optional<count_t>(), std::optional<count_t>(8)}) {
             auto options = by_algorithm();
             options.max_message_bytes = 8;
             options.max_forwarded_bytes = max_forwarded_bytes;
-            expect_delivered(irregular(), messages, options);
+            expect_delivered(irregular, messages, options);
         }
     }
 }
 
-class ExchangeRanges : public testing::Test {
+class ExchangeRanges : public AllRanks {
   protected:
-    void TearDown() override { world.close(); }
-
-    context world{MPI_COMM_WORLD};
-    const rank_t next = (world.rank() + 1) % world.num_ranks();
-    const std::int64_t before = (world.rank() + world.num_ranks() - 1) % world.num_ranks();
-
     void expect_delivered(const received<double>& actual) {
-        EXPECT_EQ(actual.sources, std::vector{static_cast<rank_t>(before)});
+        EXPECT_EQ(actual.sources, std::vector{previous});
         EXPECT_EQ(actual.counts, std::vector<count_t>{2});
         EXPECT_EQ(actual.values, (std::vector<double>{1, 2}));
     }
@@ -378,20 +355,20 @@ TEST_F(ExchangeRanges, MayBeOfAnyContiguousKindAndOfIntsOrWords) {
     const std::array<std::int64_t, 1> count_array{2};
     std::vector<count_t> changeable{2};
 
-    expect_delivered(sparse_exchange(world, rank_vector, int_counts, values));
-    expect_delivered(sparse_exchange(world, rank_array, long_counts, values));
-    expect_delivered(sparse_exchange(world, wide_rank, count_array, values));
+    expect_delivered(sparse_exchange(where, rank_vector, int_counts, values));
+    expect_delivered(sparse_exchange(where, rank_array, long_counts, values));
+    expect_delivered(sparse_exchange(where, wide_rank, count_array, values));
     expect_delivered(
-        sparse_exchange(world, std::span(rank_vector), std::span(changeable), std::span(values)));
-    expect_delivered(sparse_exchange(world, {next}, {2}, std::array<double, 2>{1, 2}));
+        sparse_exchange(where, std::span(rank_vector), std::span(changeable), std::span(values)));
+    expect_delivered(sparse_exchange(where, {next}, {2}, std::array<double, 2>{1, 2}));
     expect_delivered(
-        sparse_exchange(world, std::vector{next}, std::vector{2}, std::vector<double>{1, 2}, {}));
+        sparse_exchange(where, std::vector{next}, std::vector{2}, std::vector<double>{1, 2}, {}));
 }
 
 TEST_F(ExchangeRanges, RefuseARankOfMoreThan32Bits) {
     const std::vector<std::int64_t> ranks{count_t{1} << 32};
-    const error heard = test::thrown_by(
-        [&] { static_cast<void>(sparse_exchange(world, ranks, {1}, std::vector<double>{1})); });
+    const error heard = thrown_by(
+        [&] { static_cast<void>(sparse_exchange(where, ranks, {1}, std::vector<double>{1})); });
     EXPECT_EQ(heard.code(), errc::rank_out_of_range);
     EXPECT_STREQ(heard.what(),
                  "rank 0: destination 0 is 4294967296, which is no rank of any communicator");
