@@ -4,6 +4,7 @@
 #include "crossdock/neighbor_exchange.hpp"
 #include "src/neighbor/automatic_route.hpp"
 #include "src/neighbor/compile_mpi.hpp"
+#include "support/all_ranks.hpp"
 #include "support/arrivals.hpp"
 #include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"
@@ -13,7 +14,7 @@
 namespace crossdock::measured_route_test {
 namespace {
 
-using test::thrown_by;
+using test::expect_thrown;
 
 // A clock that goes on by as much at every look.
 double present_seconds = 0;
@@ -24,7 +25,7 @@ double turned_clock() { return present_seconds += seconds_per_look; }
 constexpr int looks_per_exchange = 2;
 constexpr double us = 1e-6;
 
-class MeasuredRoute : public testing::Test {
+class MeasuredRoute : public test::AllRanks {
   protected:
     void SetUp() override {
         options.measure.exchanges_each = 3;
@@ -37,16 +38,15 @@ class MeasuredRoute : public testing::Test {
              {&even.injection_seconds_per_byte, &even.matching_seconds, &even.copy_seconds_per_byte,
               &even.copy_seconds_per_item, &even.hand_over_seconds})
             *seconds = 0;
-        where = where.with_machine(even);
+        at = context(comm, test::conformance_topologies(num_ranks)[2]).with_machine(even);
     }
-    void TearDown() override { comm.close(); }
 
-    rank_t rank() const { return comm.rank(); }
-    rank_t num_ranks() const { return comm.num_ranks(); }
-    const pattern& mine() const { return patterns[static_cast<std::size_t>(rank())]; }
+    const pattern& mine() const { return AllRanks::mine(patterns); }
+
+    neighbor_exchange make() const { return {at, mine(), with_route("auto:measure", options)}; }
 
     std::vector<std::string> names_of_candidates() {
-        const auto resolved = resolve_route(where, mine(), options);
+        const auto resolved = resolve_route(at, mine(), options);
         const route_trials trials(*resolved.choice, options.measure);
         std::vector<std::string> names;
         for (const auto& candidate : trials.candidates()) names.push_back(candidate.route);
@@ -54,14 +54,7 @@ class MeasuredRoute : public testing::Test {
     }
 
     void exchange(neighbor_exchange& halo, int round) {
-        const pattern& p = mine();
-        std::vector<count_t> items, slots(static_cast<std::size_t>(p.num_slots), -1),
-            expected = slots;
-        for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i + round);
-        for (const auto& a : test::arrivals(patterns, p.rank))
-            expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item + round;
-        halo.forward(items, slots);
-        EXPECT_EQ(slots, expected);
+        test::expect_delivered(halo, patterns, rank, round);
     }
 
     // Every slot brings home 1.
@@ -87,9 +80,8 @@ class MeasuredRoute : public testing::Test {
         EXPECT_FALSE(halo.is_trying());
     }
 
-    communicator comm{MPI_COMM_WORLD};
-    context where{comm, test::conformance_topologies(comm.num_ranks())[2]};
-    std::vector<pattern> patterns = test::all_to_all_pattern(comm.num_ranks());
+    context at = where;
+    std::vector<pattern> patterns = test::all_to_all_pattern(num_ranks);
     neighbor_options options;
 };
 
@@ -97,9 +89,9 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
     for (const auto executor : {"persistent", "auto"}) {
         options.executor = executor;
         const auto names = names_of_candidates();
-        ASSERT_EQ(names.size() > 1, num_ranks() > 2);
+        ASSERT_EQ(names.size() > 1, num_ranks > 2);
         for (std::size_t fastest = 0; fastest < names.size(); ++fastest) {
-            neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+            auto halo = make();
             ASSERT_NE(halo.choice(), nullptr);
             if (names.size() == 1) {
                 exchange(halo, 0);
@@ -111,7 +103,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
             run_trials(halo, seconds);
 
             EXPECT_EQ(halo.plan().route(), names[fastest]);
-            EXPECT_EQ(halo.plan(), compile(where, mine(), names[fastest]));
+            EXPECT_EQ(halo.plan(), compile(at, mine(), names[fastest]));
             const auto tried = halo.tried_routes();
             ASSERT_EQ(tried.size(), names.size());
             for (std::size_t c = 0; c < names.size(); ++c) {
@@ -127,34 +119,19 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
 TEST_F(MeasuredRoute, TheSlowestRankDecides) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+    auto halo = make();
     // The first route is fast but on the last rank.
     std::vector<double> seconds(names.size(), 4 * us);
-    seconds[0] = rank() == num_ranks() - 1 ? 5 * us : 1 * us;
+    seconds[0] = rank == num_ranks - 1 ? 5 * us : 1 * us;
     run_trials(halo, seconds);
 
     EXPECT_EQ(halo.plan().route(), names[1]);
 }
 
-TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
-    const auto names = names_of_candidates();
-    if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    options.measure.max_lost_seconds = 0;
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
-    seconds_per_look = 1 * us;
-    exchange(halo, 0);
-    seconds_per_look = 5 * us;  // lost, if it could have taken 1
-    for (int round = 1; round < 4; ++round) exchange(halo, round);
-
-    EXPECT_FALSE(halo.is_trying());
-    EXPECT_EQ(halo.tried_routes().size(), 1U);
-    EXPECT_EQ(halo.plan().route(), names[0]);
-}
-
 TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+    auto halo = make();
     // The first route is the fastest forward, but not in reverse. Three forward and two in reverse are a trial.
     for (std::size_t c = 0; c < names.size(); ++c) {
         for (int k = 0; k < 5; ++k) {
@@ -173,28 +150,12 @@ TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
     EXPECT_NEAR(tried[1].seconds, looks_per_exchange * 2 * us, 2e-12);
 }
 
-TEST_F(MeasuredRoute, TrialsEndWhereKindsChange) {
-    const auto names = names_of_candidates();
-    if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
-    seconds_per_look = us;
-    exchange(halo, 0);
-    for (std::size_t k = 0; k < 3 * names.size(); ++k) {
-        EXPECT_TRUE(halo.is_trying());
-        reverse(halo);
-    }
-    exchange(halo, 1);
-
-    EXPECT_FALSE(halo.is_trying());
-    EXPECT_EQ(halo.plan().route(), names[0]);
-}
-
 TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
     MPI_Datatype pairs = MPI_DATATYPE_NULL;  // with a gap: packed
     MPI_Type_vector(2, 1, 2, MPI_INT64_T, &pairs);
     MPI_Type_commit(&pairs);
     options.item_bytes = 2 * sizeof(count_t);
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+    auto halo = make();
     const pattern& p = mine();
     seconds_per_look = us;
     for (int round = 0; round < 12; ++round) {
@@ -212,42 +173,32 @@ TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
 }
 
 TEST_F(MeasuredRoute, CallsInTheWrongStateAreErrorsDuringTrials) {
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+    auto halo = make();
     const std::vector<count_t> items(static_cast<std::size_t>(mine().num_items));
     std::vector<count_t> slots(static_cast<std::size_t>(mine().num_slots));
     for (int round = 0; round < 12; ++round) {
-        EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { return halo.test(); }).code(), errc::invalid_state);
+        expect_thrown(errc::invalid_state, [&] { halo.wait(); });
+        expect_thrown(errc::invalid_state, [&] { return halo.test(); });
         halo.start(items, slots);
         EXPECT_TRUE(halo.is_active());
-        EXPECT_EQ(thrown_by([&] { halo.start(items, slots); }).code(), errc::invalid_state);
+        expect_thrown(errc::invalid_state, [&] { halo.start(items, slots); });
         halo.wait();
     }
 }
 
 TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
-    neighbor_exchange a(where, mine(), with_route("auto:measure", options));
-    neighbor_exchange b(where, mine(), with_route("auto:measure", options));
-    const pattern& p = mine();
+    auto a = make();
+    auto b = make();
     seconds_per_look = us;
     for (int round = 0; round < 12; ++round) {
-        std::vector<count_t> items, first(static_cast<std::size_t>(p.num_slots), -1),
-            expected = first;
-        for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i + round);
-        for (const auto& each : test::arrivals(patterns, p.rank))
-            expected[static_cast<std::size_t>(each.slot)] = 100 * each.source + each.item + round;
-        auto second = first;
-        a.start(items, first);
-        b.start(items, second);
-        if (rank() % 2 == 0) {
-            a.wait();
-            b.wait();
-        } else {
-            b.wait();
-            a.wait();
-        }
-        EXPECT_EQ(first, expected);
-        EXPECT_EQ(second, expected);
+        test::forward_arrays<> first(patterns, rank, round), second(patterns, rank, round + 1);
+        a.start(first.items, first.slots);
+        b.start(second.items, second.slots);
+        if (rank % 2 == 0) a.wait();
+        b.wait();
+        if (rank % 2 == 1) a.wait();
+        EXPECT_EQ(first.slots, first.expected);
+        EXPECT_EQ(second.slots, second.expected);
     }
     EXPECT_EQ(a.is_trying(), false);
     EXPECT_EQ(b.is_trying(), false);
@@ -256,7 +207,7 @@ TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
 TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+    auto halo = make();
     neighbor_exchange early = halo.duplicate();
     seconds_per_look = 2 * us;
     for (int k = 0; k < options.measure.exchanges_each; ++k) exchange(halo, k);
@@ -275,23 +226,17 @@ TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
 }
 
 TEST_F(MeasuredRoute, NumbersThatMakeNoTrialsOrDifferAreErrorsOnAllRanks) {
-    options.measure.exchanges_each = 0;
-    EXPECT_EQ(thrown_by([&] {
-                  neighbor_exchange(where, mine(), with_route("auto:measure", options));
-              }).code(),
-              errc::invalid_argument);
-    if (num_ranks() == 1) return;
-    options.measure.exchanges_each = rank() == 0 ? 0 : 3;
-    EXPECT_EQ(thrown_by([&] {
-                  neighbor_exchange(where, mine(), with_route("auto:measure", options));
-              }).code(),
-              errc::invalid_argument);
-    options.measure.exchanges_each = 3;
-    const char* route = rank() == 0 ? "auto" : "auto:measure";
-    EXPECT_EQ(
-        thrown_by([&] { neighbor_exchange(where, mine(), with_route(route, options)); }).code(),
-        errc::invalid_argument);
-    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+    const auto expect_refused = [&](int exchanges_each, const char* route) {
+        options.measure.exchanges_each = exchanges_each;
+        const auto call = [&] { neighbor_exchange(at, mine(), with_route(route, options)); };
+        expect_thrown(errc::invalid_argument, call);
+        options.measure.exchanges_each = 3;
+    };
+    expect_refused(0, "auto:measure");
+    if (num_ranks == 1) return;
+    expect_refused(rank == 0 ? 0 : 3, "auto:measure");
+    expect_refused(3, rank == 0 ? "auto" : "auto:measure");
+    auto halo = make();
     exchange(halo, 0);
 }
 

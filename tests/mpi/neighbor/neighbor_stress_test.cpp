@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "crossdock/neighbor_exchange.hpp"
+#include "support/all_ranks.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 
@@ -123,10 +124,8 @@ class checked_exchange {
     std::vector<value> items_, slots_, expected_items_, expected_slots_;
 };
 
-class NeighborStress : public testing::Test {
+class NeighborStress : public test::AllRanks {
   protected:
-    void TearDown() override { comm.close(); }
-
     // Often not at all, seldom, and seldom for long.
     void dawdle() {
         const std::uint64_t random = own_random();
@@ -174,13 +173,13 @@ class NeighborStress : public testing::Test {
     }
 
     void run(neighbor_options options, rank_t ranks_of_node = 0) {
-        context where(comm, topology::from_string("4," + std::to_string(num_ranks - 4)));
-        if (ranks_of_node > 0) where = where.with_nodes(nodes_of(ranks_of_node));
+        context at(comm, topology::from_string("4," + std::to_string(num_ranks - 4)));
+        if (ranks_of_node > 0) at = at.with_nodes(nodes_of(ranks_of_node));
         std::vector<checked_exchange> all;
         for (const auto& what : all_errands(num_ranks)) {
             options.route = what.route;
             options.max_message_bytes = what.max_message_bytes;
-            all.emplace_back(all.size(), where, what, options);
+            all.emplace_back(all.size(), at, what, options);
         }
         for (count_t round = 0; num_exchanges < wanted_exchanges(); ++round) {
             run_round(all, round);
@@ -190,14 +189,12 @@ class NeighborStress : public testing::Test {
 
     topology nodes_of(rank_t size) const {
         std::vector<region_t> node_of_rank;
-        for (rank_t rank = 0; rank < num_ranks; ++rank) node_of_rank.push_back(rank / size);
+        for (rank_t r = 0; r < num_ranks; ++r) node_of_rank.push_back(r / size);
         return topology::from_regions(node_of_rank);
     }
 
-    communicator comm{MPI_COMM_WORLD};
-    const rank_t num_ranks = comm.num_ranks();
     std::mt19937_64 common_random{7};
-    std::mt19937_64 own_random{static_cast<std::uint64_t>(100 + comm.rank())};
+    std::mt19937_64 own_random{static_cast<std::uint64_t>(100 + rank)};
     count_t num_exchanges = 0;
     count_t num_mismatches = 0;
 };

@@ -7,6 +7,7 @@
 #include "src/base/named_values_mpi.hpp"
 #include "src/neighbor/compile_mpi.hpp"
 #include "src/select/plan_cache_mpi.hpp"
+#include "support/all_ranks.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
@@ -14,53 +15,41 @@
 namespace crossdock::planning_test {
 namespace {
 
+using test::expect_thrown;
 using test::thrown_by;
 
-class Planning : public testing::Test {
+class Planning : public test::AllRanks {
   protected:
-    void TearDown() override { comm.close(); }
-
-    rank_t rank() const { return comm.rank(); }
-    rank_t num_ranks() const { return comm.num_ranks(); }
-    const pattern& mine(const std::vector<pattern>& patterns) const {
-        return patterns[static_cast<std::size_t>(rank())];
-    }
     plan compile_here(const std::vector<pattern>& patterns, const char* route = "direct") {
         return compile(context(comm, regions), mine(patterns), route);
     }
     plan compiled_offline(const std::vector<pattern>& patterns, const std::string& route,
                           const compile_options& options = {}) {
         return compile(regions, patterns, *make_route(route, regions),
-                       options)[static_cast<std::size_t>(rank())];
+                       options)[static_cast<std::size_t>(rank)];
     }
 
-    communicator comm{MPI_COMM_WORLD};
-    topology regions = topology::one_region(comm.num_ranks());
-    std::vector<pattern> ring = test::ring_pattern(comm.num_ranks());
+    topology regions = one_region;
+    std::vector<pattern> ring = test::ring_pattern(num_ranks);
 };
 
 TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
-    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
     for (const auto* route : {"direct", "two_step", "three_step", "hypercube", "grid:2:mapped"}) {
         ASSERT_EQ(compile_here(ring, route), compiled_offline(ring, route));
 
         const error routes =
-            thrown_by([&] { compile_here(ring, rank() == 0 ? "direct" : "grid:2"); });
+            thrown_by([&] { compile_here(ring, rank == 0 ? "direct" : "grid:2"); });
         EXPECT_EQ(routes.code(), errc::invalid_argument);
         EXPECT_STREQ(routes.what(),
                      "rank 1 has route = grid:2, rank 0 has direct; give all ranks the same");
-        const auto own_regions =
-            topology::from_regions(std::vector<region_t>(static_cast<std::size_t>(num_ranks()), 0));
-        std::vector<region_t> each(static_cast<std::size_t>(num_ranks()));
-        for (rank_t p = 0; p < num_ranks(); ++p) each[static_cast<std::size_t>(p)] = p;
         const error topologies = thrown_by([&] {
-            return compile(context(comm, rank() == 1 ? own_regions : topology::from_regions(each)),
-                           mine(ring), route);
+            return compile(context(comm, rank == 1 ? one_region : each_alone), mine(ring), route);
         });
         EXPECT_EQ(topologies.code(), errc::invalid_argument);
         EXPECT_TRUE(std::string_view(topologies.what()).starts_with("rank 1 has topology = "))
             << topologies.what();
-        const auto list = [&](named_values& values) { values.add("color", rank() % 2); };
+        const auto list = [&](named_values& values) { values.add("color", rank % 2); };
         const error more = thrown_by([&] {
             return compile(context(comm, regions), mine(ring), route, {},
                            equal_arguments("a picture", list));
@@ -74,30 +63,29 @@ TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
 TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
     compile_here(ring, "two_step");
     pattern p = mine(ring);
-    if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
+    if (rank == num_ranks - 1) p.sends.ranks[0] = -4;
     for (const auto* route : {"direct", "three_step", "grid:2:mapped"}) {
-        const error fault = thrown_by([&] { return compile(context(comm, regions), p, route); });
-        EXPECT_EQ(fault.code(), errc::rank_out_of_range);
-        EXPECT_EQ(fault.rank(), num_ranks() - 1);
+        expect_thrown(errc::rank_out_of_range, num_ranks - 1,
+                      [&] { return compile(context(comm, regions), p, route); });
     }
-    const error size = thrown_by(
-        [&] { return compile(context(comm, topology::from_string("3x7")), mine(ring), "direct"); });
-    EXPECT_EQ(size.code(), errc::size_mismatch);
+    expect_thrown(errc::size_mismatch, [&] {
+        return compile(context(comm, topology::from_string("3x7")), mine(ring), "direct");
+    });
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
 }
 
 // With 9 items from rank 0 to the last one, which differ in both coordinates.
 TEST_F(Planning, APlaceIsGivenWhereThatSavesItems) {
-    if (num_ranks() != 8) GTEST_SKIP() << "an example of eight ranks";
-    test::pattern_builder builder(num_ranks());
+    if (num_ranks != 8) GTEST_SKIP() << "an example of eight ranks";
+    test::pattern_builder builder(num_ranks);
     for (count_t item = 0; item < 9; ++item) builder.send(0, item, 7);
     const auto patterns = builder.take();
     const auto sent = [&](const char* route) {
         return total_traffic(regions, compile_here(patterns, route)).items;
     };
 
-    EXPECT_EQ(sent("grid:2x4"), rank() == 0 || rank() == 4 ? 9 : 0);
-    EXPECT_EQ(sent("grid:2x4:mapped"), rank() == 0 ? 9 : 0);
+    EXPECT_EQ(sent("grid:2x4"), rank == 0 || rank == 4 ? 9 : 0);
+    EXPECT_EQ(sent("grid:2x4:mapped"), rank == 0 ? 9 : 0);
 }
 
 // Exchanges of these ranks find the plans of those before.
@@ -110,7 +98,7 @@ class KeptPlans : public Planning {
     }
     static const plan* plan_of(const neighbor_exchange& halo) { return &halo.plan(); }
 
-    std::vector<pattern> all = test::all_to_all_pattern(num_ranks());
+    std::vector<pattern> all = test::all_to_all_pattern(num_ranks);
 };
 
 TEST_F(KeptPlans, ExchangesWithEqualPatternsShareAPlan) {
@@ -127,21 +115,19 @@ TEST_F(KeptPlans, ExchangesWithEqualPatternsShareAPlan) {
 }
 
 TEST_F(KeptPlans, APlanIsFoundByAllThatDeterminesIt) {
-    if (num_ranks() < 2) GTEST_SKIP() << "the patterns are equal";
+    if (num_ranks < 2) GTEST_SKIP() << "the patterns are equal";
     const auto first = made(all, "two_step");
 
     EXPECT_NE(plan_of(made(ring, "two_step")), plan_of(first));
     EXPECT_NE(plan_of(made(all, "direct")), plan_of(first));
     EXPECT_NE(plan_of(made(all, "two_step", false)), plan_of(first));
-    std::vector<region_t> each(static_cast<std::size_t>(num_ranks()));
-    for (rank_t p = 0; p < num_ranks(); ++p) each[static_cast<std::size_t>(p)] = p;
-    regions = topology::from_regions(each);
+    regions = each_alone;
     EXPECT_NE(plan_of(made(all, "two_step")), plan_of(first));
     EXPECT_EQ(*plan_of(made(all, "two_step")), compiled_offline(all, "two_step"));
 }
 
 TEST_F(KeptPlans, AllRanksCompileWhereOneHasANewPattern) {
-    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
     for (const auto& route : test::conformance_routes()) {
         auto items_swapped = all;
         std::ranges::reverse(items_swapped[0].sends.indices);
@@ -157,11 +143,11 @@ TEST_F(KeptPlans, AllRanksCompileWhereOneHasANewPattern) {
 }
 
 TEST_F(KeptPlans, TheLeastRecentlyUsedGoesFirst) {
-    if (num_ranks() < 2) GTEST_SKIP() << "the ring is the first pattern";
+    if (num_ranks < 2) GTEST_SKIP() << "the ring is the first pattern";
     std::vector<neighbor_exchange> halos;
     const auto pattern_of = [&](std::size_t i) {
-        test::pattern_builder builder(num_ranks());
-        builder.send(0, static_cast<count_t>(i), num_ranks() - 1);
+        test::pattern_builder builder(num_ranks);
+        builder.send(0, static_cast<count_t>(i), num_ranks - 1);
         return builder.take();
     };
     for (std::size_t i = 0; i < plan_cache::capacity; ++i)
@@ -178,14 +164,14 @@ TEST_F(KeptPlans, TheLeastRecentlyUsedGoesFirst) {
 }
 
 TEST_F(KeptPlans, NothingIsKeptOfWhatAllRanksRefuse) {
-    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
     const auto first = made(ring, "direct");
     auto wrong = all;
-    if (rank() == 0) wrong[0].sends = {};
+    if (rank == 0) wrong[0].sends = {};
     for (int round = 0; round < 2; ++round) {
-        EXPECT_EQ(thrown_by([&] { made(ring, rank() == 0 ? "direct" : "two_step"); }).code(),
-                  errc::invalid_argument);
-        EXPECT_EQ(thrown_by([&] { made(wrong, "two_step"); }).code(), errc::count_mismatch);
+        expect_thrown(errc::invalid_argument,
+                      [&] { made(ring, rank == 0 ? "direct" : "two_step"); });
+        expect_thrown(errc::count_mismatch, [&] { made(wrong, "two_step"); });
     }
     EXPECT_EQ(plan_of(made(ring, "direct")), plan_of(first));
     EXPECT_EQ(*plan_of(made(all, "two_step")), compiled_offline(all, "two_step"));
@@ -193,7 +179,7 @@ TEST_F(KeptPlans, NothingIsKeptOfWhatAllRanksRefuse) {
 
 // Where messages of planning carry no agreement, nobody can say that all ranks know a plan.
 TEST_F(KeptPlans, OtherAlgorithmsOfExchangesFindNone) {
-    if (rank() == 0) setenv("CROSSDOCK_ALGORITHM", "nonblocking", 1);
+    if (rank == 0) setenv("CROSSDOCK_ALGORITHM", "nonblocking", 1);
     const auto first = made(all, "two_step");
     const auto second = made(all, "two_step");
     unsetenv("CROSSDOCK_ALGORITHM");

@@ -13,80 +13,34 @@
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "support/patterns.hpp"
-
-namespace {
-
-// By name, those of this rank; "messages" are no collective.
-std::map<std::string, long> calls;
-
-}  // namespace
-
-#define CROSSDOCK_COUNTED(name, kind, parameters, arguments) \
-    int MPI_##name parameters {                              \
-        ++calls[kind];                                       \
-        return PMPI_##name arguments;                        \
-    }
-
-extern "C" {
-CROSSDOCK_COUNTED(Isend, "messages",
-                  (const void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request* g),
-                  (a, b, c, d, e, f, g))
-CROSSDOCK_COUNTED(Issend, "messages",
-                  (const void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request* g),
-                  (a, b, c, d, e, f, g))
-CROSSDOCK_COUNTED(Iallreduce, "allreduce",
-                  (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f,
-                   MPI_Request* g),
-                  (a, b, c, d, e, f, g))
-CROSSDOCK_COUNTED(Allreduce, "allreduce",
-                  (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f),
-                  (a, b, c, d, e, f))
-CROSSDOCK_COUNTED(Iexscan, "scan",
-                  (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f,
-                   MPI_Request* g),
-                  (a, b, c, d, e, f, g))
-CROSSDOCK_COUNTED(Exscan, "scan",
-                  (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f),
-                  (a, b, c, d, e, f))
-CROSSDOCK_COUNTED(Ibcast, "bcast",
-                  (void* a, int b, MPI_Datatype c, int d, MPI_Comm e, MPI_Request* f),
-                  (a, b, c, d, e, f))
-CROSSDOCK_COUNTED(Bcast, "bcast", (void* a, int b, MPI_Datatype c, int d, MPI_Comm e),
-                  (a, b, c, d, e))
-CROSSDOCK_COUNTED(Ibarrier, "barrier", (MPI_Comm a, MPI_Request* b), (a, b))
-CROSSDOCK_COUNTED(Barrier, "barrier", (MPI_Comm a), (a))
-CROSSDOCK_COUNTED(Iallgather, "allgather",
-                  (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g,
-                   MPI_Request* h),
-                  (a, b, c, d, e, f, g, h))
-CROSSDOCK_COUNTED(Allgather, "allgather",
-                  (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f,
-                   MPI_Comm g),
-                  (a, b, c, d, e, f, g))
-CROSSDOCK_COUNTED(Igather, "gather",
-                  (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, int g,
-                   MPI_Comm h, MPI_Request* i),
-                  (a, b, c, d, e, f, g, h, i))
-CROSSDOCK_COUNTED(Igatherv, "gather",
-                  (const void* a, int b, MPI_Datatype c, void* d, const int* e, const int* f,
-                   MPI_Datatype g, int h, MPI_Comm i, MPI_Request* j),
-                  (a, b, c, d, e, f, g, h, i, j))
-CROSSDOCK_COUNTED(Comm_dup, "dup", (MPI_Comm a, MPI_Comm* b), (a, b))
-CROSSDOCK_COUNTED(Comm_split, "split", (MPI_Comm a, int b, int c, MPI_Comm* d), (a, b, c, d))
-CROSSDOCK_COUNTED(Comm_split_type, "split", (MPI_Comm a, int b, int c, MPI_Info d, MPI_Comm* e),
-                  (a, b, c, d, e))
-CROSSDOCK_COUNTED(Win_allocate_shared, "window",
-                  (MPI_Aint a, int b, MPI_Info c, MPI_Comm d, void* e, MPI_Win* f),
-                  (a, b, c, d, e, f))
-}
+#include "support/watched_calls.hpp"
 
 namespace crossdock::setup_calls_test {
 namespace {
+
+// By kind, those of this rank; "messages" are no collective.
+std::map<std::string, long> calls;
+
+void note(const test::mpi_call& call) {
+    static const std::map<std::string_view, std::string> kinds{
+        {"Isend", "messages"},        {"Issend", "messages"},
+        {"Allreduce", "allreduce"},   {"Iallreduce", "allreduce"},
+        {"Exscan", "scan"},           {"Iexscan", "scan"},
+        {"Bcast", "bcast"},           {"Ibcast", "bcast"},
+        {"Barrier", "barrier"},       {"Ibarrier", "barrier"},
+        {"Allgather", "allgather"},   {"Iallgather", "allgather"},
+        {"Igather", "gather"},        {"Igatherv", "gather"},
+        {"Comm_dup", "dup"},          {"Comm_split", "split"},
+        {"Comm_split_type", "split"}, {"Win_allocate_shared", "window"}};
+    const auto known = kinds.find(call.name);
+    if (known != kinds.end()) ++calls[known->second];
+}
 
 // The collective operations of a call, as "allreduce 1, bcast 2": the same on all ranks.
 template <class Call>
 std::string collectives_of(const std::string& what, Call&& call) {
     calls.clear();
+    test::on_mpi_call = note;
     call();
     long num_messages = calls["messages"];
     calls.erase("messages");
