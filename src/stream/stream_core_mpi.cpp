@@ -156,8 +156,10 @@ chunk_memory stream_core::parts::make_chunks() {
     }
     std::optional<chunk_memory> chunks;
     std::optional<error> fault;
+    // Not in the attempt: others of the node wait for this rank's share.
+    const auto num_bytes = with_reserve([&] { return chunk_memory::block_bytes(shape, sizes); });
     attempt(comm.rank(), fault, [&] {
-        block = memory_piece(memory, chunk_memory::block_bytes(shape, sizes));
+        block = memory_piece(memory, num_bytes);
         chunks.emplace(shape, sizes, block.all(), memory ? sharing.local_rank(comm.rank()) : 0);
         chunks->initialize();
     });
