@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The study of combined requests, simulated: prints tables, and writes a record.
 
-usage: satellites/studies/array.py [-o RECORD]       all cases; half an hour, and 5 GB of memory
+usage: satellites/studies/array.py [-o RECORD]       all cases; half an hour, and 6 GB of memory
        satellites/studies/array.py --quick           16 ranks, a second
        satellites/studies/array.py --tables RECORD   prints the tables of a record again
 
@@ -46,6 +46,10 @@ RUNS = [
      "--routes", OVERLOAD_ROUTES, "--uncombined", "grid:2"],
     ["--ranks", 4096, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm,rgg", "--plain", "posted",
      "--routes", "locality,grid:2,grid:3,grid:4,hypercube", "--uncombined", "hypercube"],
+    ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighborhood", "--graphs", "rgg", "--plain", "posted",
+     "--routes", "locality,grid:2,grid:3,grid:4,hypercube", "--uncombined", "grid:2,hypercube"],  # the study's size
+    ["--ranks", 512, "--workloads", "overload_one", "--entries", "256,8192", "--plain", "posted",
+     "--routes", "direct", "--uncombined", "direct"],
 ]
 QUICK_RUNS = [["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64, "--entries", 16, "--requests-per-rank", 32]]
 
