@@ -6,22 +6,16 @@
 #include <new>
 #include <vector>
 
+#include "chunk_blocks.hpp"
+
 namespace crossdock::bucket_by_worker_test {
 namespace {
-
-struct aligned_memory {
-    explicit aligned_memory(std::size_t size) : bytes(new (std::align_val_t{64}) std::byte[size]) {}
-    ~aligned_memory() { ::operator delete[](bytes, std::align_val_t{64}); }
-    aligned_memory(const aligned_memory&) = delete;
-    aligned_memory& operator=(const aligned_memory&) = delete;
-    std::byte* bytes;
-};
 
 TEST(BucketByWorker, OfItemsThatAllTravelOnNothingIsLeft) {
     const std::vector<stream_channel> channels{{8, 4}};
     const chunk_layout shape(channels, 2, 4, 0);
-    const aligned_memory memory(shape.stride());
-    const chunk c(memory.bytes, shape);
+    const test::block_ptr memory = test::make_block(shape.stride());
+    const chunk c(memory.get(), shape);
     new (&c.state()) chunk_state{};
     new (&c.head()) chunk_head{};
     for (std::uint32_t i = 0; i < 4; ++i) {

@@ -1,15 +1,20 @@
 /// @file
-/// @brief Memory for chunks, as processes of a node share it.
+/// @brief All schemes, and memory for chunks, as processes of a node share it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <vector>
 
+#include "crossdock/detail/stream/scheme.hpp"
 #include "src/stream/stream_chunk.hpp"
 
 namespace crossdock::test {
+
+inline constexpr std::array all_schemes{stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
+                                        stream_scheme::pp, stream_scheme::node};
 
 // Memory that begins at a line of the cache, as shared windows do.
 struct line_deleter {

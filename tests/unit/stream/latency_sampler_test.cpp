@@ -35,31 +35,25 @@ TEST(LatencySampler, WithoutAnIntervalPlansNothing) {
     EXPECT_FALSE(sampler.is_next());
 }
 
+struct early_buffer {
+    std::uint32_t interval;
+    std::uint32_t capacity;
+    std::uint32_t planned;
+    std::uint32_t num_items;  // when it left
+    std::uint32_t num_forwarded;
+    std::uint32_t planned_next;
+};
+
 TEST(LatencySampler, ABufferThatLeavesEarlyCountsItsPushesOnly) {
-    latency_sampler sampler(5);
+    for (const auto& one : {early_buffer{5, 3, none, 1, 0, 3}, early_buffer{3, 4, 2, 1, 0, 1},
+                            early_buffer{5, 3, none, 3, 3, 4}}) {
+        latency_sampler sampler(one.interval);
 
-    EXPECT_EQ(sampler.plan(3), none);
-    sampler.correct(none, 3, 1, 0);
+        EXPECT_EQ(sampler.plan(one.capacity), one.planned);
+        sampler.correct(one.planned, one.capacity, one.num_items, one.num_forwarded);
 
-    EXPECT_EQ(sampler.plan(10), 3U);
-}
-
-TEST(LatencySampler, ASampleThatWasPlannedAndNotTakenIsPlannedAgain) {
-    latency_sampler sampler(3);
-
-    EXPECT_EQ(sampler.plan(4), 2U);
-    sampler.correct(2, 4, 1, 0);
-
-    EXPECT_EQ(sampler.plan(4), 1U);
-}
-
-TEST(LatencySampler, ForwardedItemsAreNoPushes) {
-    latency_sampler sampler(5);
-
-    EXPECT_EQ(sampler.plan(3), none);
-    sampler.correct(none, 3, 3, 3);
-
-    EXPECT_EQ(sampler.plan(10), 4U);
+        EXPECT_EQ(sampler.plan(10), one.planned_next);
+    }
 }
 
 TEST(LatencySampler, APostponedSampleIsTheNextPush) {

@@ -60,15 +60,6 @@ TEST(ChunkShape, PartsFollowEachOther) {
     }
 }
 
-TEST(ChunkShape, WhatIsSharedOrSentStartsAtALine) {
-    const chunk_layout shape(words_and_records, 5, 2, 4);
-
-    EXPECT_EQ(shape.links_at() % 64, 0U);
-    EXPECT_EQ(shape.head_at() % 64, 0U);
-    EXPECT_EQ(shape.items_at() % 64, 0U);
-    EXPECT_EQ(shape.stride() % 64, 0U);
-}
-
 TEST(ChunkShape, OffsetsAreExactForOneKnownShape) {
     const chunk_layout shape(std::vector<stream_channel>{{3, 7}}, 3, 2, 4);
 
@@ -214,10 +205,7 @@ TEST(ChunkMemory, MoreChunksThanAReferenceNamesAreRefused) {
         return chunk_memory::block_bytes(shape, {2, chunks, 0, 0});
     };
 
-    const error heard = test::thrown_by([&] { bytes(1 << 19); });
-
-    EXPECT_EQ(heard.code(), errc::invalid_argument);
-    EXPECT_STREQ(heard.what(), "1048576 buffers of one process are more than 1048575");
+    EXPECT_EQ(test::thrown_by([&] { bytes(1 << 19); }).code(), errc::invalid_argument);
     EXPECT_GT(bytes((1 << 19) - 1), std::size_t{1} << 20);
 }
 

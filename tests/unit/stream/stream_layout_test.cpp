@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "chunk_blocks.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
 namespace crossdock::stream_layout_test {
 namespace {
 
-constexpr std::array all_schemes{stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
-                                 stream_scheme::pp, stream_scheme::node};
+using test::all_schemes;
 constexpr std::array some_routes{"direct",     "two_step",  "three_step", "grid:2",
                                  "grid:2x3x4", "hypercube", "locality"};
 
@@ -113,19 +113,6 @@ TEST(StreamLayout, EveryItemComesHomeOnTheRoute) {
         }
         EXPECT_LE(num_hops(*way, 0, any.num_endpoints() - 1), any.num_stages());
     });
-}
-
-TEST(StreamLayout, WithoutHopsAnEndpointHasABufferForEveryEndpoint) {
-    const topology nodes = topology::from_string("2,3");
-    const auto num_buffers = [&](stream_scheme scheme) {
-        return stream_layout(nodes, "direct", scheme, 4, 1).buffers().size();
-    };
-
-    EXPECT_EQ(num_buffers(stream_scheme::ww), 20U);
-    EXPECT_EQ(num_buffers(stream_scheme::wps), 5U);
-    EXPECT_EQ(num_buffers(stream_scheme::wsp), 5U);
-    EXPECT_EQ(num_buffers(stream_scheme::pp), 5U);
-    EXPECT_EQ(num_buffers(stream_scheme::node), 2U);
 }
 
 TEST(StreamLayout, EndpointsAreRanksOrNodes) {

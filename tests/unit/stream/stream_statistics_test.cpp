@@ -70,9 +70,6 @@ TEST(StreamStatistics, MeanFillIsItemsPerMessage) {
     some.message_items = 10;
 
     EXPECT_EQ(some.mean_fill(), 2.5);
-}
-
-TEST(StreamStatistics, MeanFillOfNoMessagesIsZero) {
     EXPECT_EQ(stream_statistics{}.mean_fill(), 0);
 }
 

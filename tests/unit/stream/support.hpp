@@ -1,15 +1,15 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <algorithm>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "chunk_blocks.hpp"
 #include "src/stream/stream_engine.hpp"
 
 namespace crossdock::test {
@@ -199,8 +200,7 @@ class stream_world {
         for (const auto& s : sizes_) most_shared = std::max(most_shared, s.num_shared_buffers);
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             sizes_[index(rank)].num_shared_buffers = most_shared;
-            blocks_.emplace_back(
-                new (alignment) std::byte[chunk_memory::block_bytes(shape, sizes_[index(rank)])]);
+            blocks_.push_back(make_block(chunk_memory::block_bytes(shape, sizes_[index(rank)])));
         }
         std::deque<chunk_memory> memories;
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
@@ -260,10 +260,6 @@ class stream_world {
     }
 
   private:
-    static constexpr std::align_val_t alignment{64};
-    struct aligned_delete {
-        void operator()(std::byte* block) const { ::operator delete[](block, alignment); }
-    };
     static std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
     int num_sharing_groups() const {
@@ -285,7 +281,7 @@ class stream_world {
     std::deque<stream_layout> layouts_;
     std::deque<network_transport> transports_;
     std::vector<chunk_memory::sizes> sizes_;
-    std::vector<std::unique_ptr<std::byte[], aligned_delete>> blocks_;
+    std::vector<block_ptr> blocks_;
     std::deque<stream_engine> engines_;
 };
 

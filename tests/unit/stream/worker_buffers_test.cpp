@@ -69,18 +69,6 @@ class WorkerBuffers : public testing::Test {
 
 // --------------------------------------------------------------------------- shared buffers
 
-TEST_F(WorkerBuffers, UrgentItemsLeaveAlsoWhereTheyHaveTakenSharedRoom) {
-    const stream_options options = options_of(stream_scheme::pp, 1, 100);
-    stream_worker& worker =
-        start("1x1", options, {{sizeof(item), 100}, {sizeof(item), 100, true}}).worker(0);
-
-    push(worker, {0, 0}, num_staged, 1);
-    worker.progress();
-
-    EXPECT_EQ(worker.statistics().messages_of(flush_cause::urgent), 1);
-    EXPECT_EQ(worker.progress(), num_staged);
-}
-
 class BufferOfSeveralWorkers : public WorkerBuffers {
   protected:
     // Worker 0 begins a shared buffer and does nothing more; worker 1 puts items into it.
