@@ -532,14 +532,6 @@ findings search(const scenario& s, flaw wrong = flaw::none) {
     return model(work, nodes, s.num_exchanges, wrong).search();
 }
 
-void expect_right(const scenario& s, std::size_t num_states) {
-    const findings found = search(s);
-
-    EXPECT_TRUE(found.is_safe);
-    EXPECT_TRUE(found.is_live);
-    EXPECT_EQ(found.num_states, num_states);
-}
-
 // Two ranks that share memory: one reads the other's items, or both do. Three ranks: each reads
 // items of the one before it.
 const scenario one_way{"2", "direct", {{0, 1}}};
@@ -556,69 +548,41 @@ const scenario stripes{"2x2", "direct", {{0, 2}, {0, 2}}, &forward_task_graph, 1
 const scenario crossing{"2x2", "two_step", {{0, 3}, {3, 0}, {2, 1}, {1, 2}}, &forward_task_graph,
                         0,     2};
 
-TEST(ScheduleProtocol, ARankReadsAnothersItems) { expect_right(one_way, 250); }
+TEST(ScheduleProtocol, BringsEveryExchangeItsOwnItems) {
+    const std::pair<const scenario*, std::size_t> all[] = {
+        {&one_way, 250},         {&both_ways, 389}, {&circle, 4798},    {&shared_part, 3356},
+        {&shared_section, 4622}, {&sums, 23569},    {&stripes, 159902}, {&crossing, 328817}};
+    for (const auto& [s, num_states] : all) {
+        SCOPED_TRACE(num_states);
+        const findings found = search(*s);
 
-TEST(ScheduleProtocol, RanksReadEachOthersItems) { expect_right(both_ways, 389); }
-
-TEST(ScheduleProtocol, RanksReadInACircle) { expect_right(circle, 4798); }
-
-TEST(ScheduleProtocol, RanksFillAPartTogether) { expect_right(shared_part, 3356); }
-
-TEST(ScheduleProtocol, RanksReadFromOneSection) { expect_right(shared_section, 4622); }
-
-TEST(ScheduleProtocol, RanksCombineWhatOthersBring) { expect_right(sums, 23569); }
-
-TEST(ScheduleProtocol, RanksCarryStripesForOthers) { expect_right(stripes, 159902); }
-
-TEST(ScheduleProtocol, RanksReadWhatArrivesAtTheirNeighbors) { expect_right(crossing, 328817); }
+        EXPECT_TRUE(found.is_safe);
+        EXPECT_TRUE(found.is_live);
+        EXPECT_EQ(found.num_states, num_states);
+    }
+}
 
 // The search finds each fault where there is one, so it would find it in the protocol.
-TEST(ScheduleProtocol, OneHalfIsNotSafe) {
-    EXPECT_FALSE(search(both_ways, flaw::one_half).is_safe);
-}
-
-TEST(ScheduleProtocol, WaitingForThreeExchangesAgoIsNotSafe) {
-    EXPECT_FALSE(search(one_way, flaw::lags_by_three).is_safe);
-}
-
-TEST(ScheduleProtocol, OneCounterForBothHalvesIsNotRight) {
+TEST(ScheduleProtocol, BringsItemsOfOtherExchangesWithAFault) {
+    const std::pair<const scenario*, flaw> all[] = {{&both_ways, flaw::one_half},
+                                                    {&one_way, flaw::lags_by_three},
+                                                    {&one_way, flaw::acknowledges_early},
+                                                    {&both_ways, flaw::publishes_early},
+                                                    {&shared_part, flaw::publishes_early},
+                                                    {&shared_part, flaw::ends_before_sends},
+                                                    {&shared_part, flaw::contributes_early},
+                                                    {&stripes, flaw::forgets_the_sender},
+                                                    {&shared_section, flaw::receives_unasked},
+                                                    {&stripes, flaw::receives_in_others}};
+    for (const auto& [s, wrong] : all)
+        EXPECT_FALSE(search(*s, wrong).is_safe) << static_cast<int>(wrong);
     const findings found = search(shared_part, flaw::one_counter);
-
     EXPECT_FALSE(found.is_safe && found.is_live);
-}
-
-TEST(ScheduleProtocol, AcknowledgingBeforeReadingIsNotSafe) {
-    EXPECT_FALSE(search(one_way, flaw::acknowledges_early).is_safe);
-}
-
-TEST(ScheduleProtocol, PublishingBeforeWritingIsNotSafe) {
-    EXPECT_FALSE(search(both_ways, flaw::publishes_early).is_safe);
-    EXPECT_FALSE(search(shared_part, flaw::publishes_early).is_safe);
-}
-
-TEST(ScheduleProtocol, BeingFinishedBeforePartsHaveLeftIsNotSafe) {
-    EXPECT_FALSE(search(shared_part, flaw::ends_before_sends).is_safe);
-}
-
-TEST(ScheduleProtocol, FillingAPartThatIsInUseIsNotSafe) {
-    EXPECT_FALSE(search(shared_part, flaw::contributes_early).is_safe);
-}
-
-TEST(ScheduleProtocol, FillingAStripeThatIsInUseIsNotSafe) {
-    EXPECT_FALSE(search(stripes, flaw::forgets_the_sender).is_safe);
-}
-
-TEST(ScheduleProtocol, ReceivingWhatOthersStillReadIsNotSafe) {
-    EXPECT_FALSE(search(shared_section, flaw::receives_unasked).is_safe);
-}
-
-TEST(ScheduleProtocol, ReceivingInOthersBlocksUnaskedIsNotSafe) {
-    EXPECT_FALSE(search(stripes, flaw::receives_in_others).is_safe);
 }
 
 // Rank 0 has received its message, and waits for the one to rank 1 from rank 3. That waits for rank
 // 2, which waits for the long message of rank 0.
-TEST(ScheduleProtocol, TestingReceivesOnlyWaitsForever) {
+TEST(ScheduleProtocol, WaitsForeverIfReceivesAloneAreTested) {
     const findings found = search(crossing, flaw::tests_receives_only);
 
     EXPECT_TRUE(found.is_safe);

@@ -42,14 +42,16 @@ TEST(ForwardTaskGraph, ReceivesARunOfSlotsInPlaceAndScattersOthers) {
     EXPECT_FALSE(forward_task_graph(plans[2], memory_domain(2)).incoming.at(0).is_in_place());
 }
 
-TEST(ForwardTaskGraph, AMessageThatIsForwardedIsNotReceivedInPlace) {
-    // Rank 0 to rank 3 by way of rank 2, which keeps a copy.
+// Rank 0 to rank 3 by way of rank 2, which keeps a copy.
+std::vector<plan> kept_on_the_way() {
     test::pattern_builder builder(4);
     builder.send(0, 0, 2);
     builder.send(0, 0, 3);
-    const auto plans = compile_for(builder.take(), "2x2", "two_step");
+    return compile_for(builder.take(), "2x2", "two_step");
+}
 
-    const task_graph f = forward_task_graph(plans[2], memory_domain(2));
+TEST(ForwardTaskGraph, AMessageThatIsForwardedIsNotReceivedInPlace) {
+    const task_graph f = forward_task_graph(kept_on_the_way()[2], memory_domain(2));
 
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 3);
@@ -59,30 +61,16 @@ TEST(ForwardTaskGraph, AMessageThatIsForwardedIsNotReceivedInPlace) {
 }
 
 TEST(ReverseTaskGraph, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
-    test::pattern_builder builder(4);
-    builder.send(0, 0, 2);
-    builder.send(0, 0, 3);
-    const auto plans = compile_for(builder.take(), "2x2", "two_step");
-
-    const task_graph f = reverse_task_graph(plans[2], memory_domain(2));
+    const task_graph f = reverse_task_graph(kept_on_the_way()[2], memory_domain(2));
 
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 0);
     EXPECT_EQ(f.outgoing[0].num_items, 1);
     EXPECT_EQ(f.fills[0].copy_input.size(), 1);
     EXPECT_EQ(f.fills[0].combine_arrived.size(), 1);
-}
-
-TEST(ReverseTaskGraph, StagesCountUpInItsOwnDirection) {
-    test::pattern_builder builder(4);
-    builder.send(0, 0, 3);
-    const auto plans = compile_for(builder.take(), "2x2", "two_step");
-
-    const task_graph f = reverse_task_graph(plans[2], memory_domain(2));
-
-    EXPECT_EQ(f.num_stages, 2);
-    EXPECT_EQ(f.incoming.at(0).stage, 0);  // from rank 3
-    EXPECT_EQ(f.outgoing.at(0).stage, 1);  // to rank 0
+    EXPECT_EQ(f.num_stages, 2);  // which count up in its own direction
+    EXPECT_EQ(f.incoming.at(0).stage, 0);
+    EXPECT_EQ(f.outgoing[0].stage, 1);
 }
 
 TEST(ForwardTaskGraph, NothingIsInPlaceBetweenRanksThatShareMemory) {
