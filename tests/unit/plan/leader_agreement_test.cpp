@@ -91,47 +91,5 @@ TEST(LeaderAgreement, BalancesRandomVolumes) {
     }
 }
 
-/// Hands the messages of all ranks over, as `compile` does.
-template <class Send, class Receive>
-void run_round(std::vector<leader_agreement>& ranks, Send send, Receive receive) {
-    std::vector<std::vector<word_message>> inboxes(ranks.size());
-    for (std::size_t source = 0; source < ranks.size(); ++source) {
-        for (const auto& message : send(ranks[source], static_cast<rank_t>(source))) {
-            inboxes[static_cast<std::size_t>(message.peer)].push_back(
-                {static_cast<rank_t>(source), message.words});
-        }
-    }
-    for (std::size_t p = 0; p < ranks.size(); ++p) receive(ranks[p], inboxes[p]);
-}
-
-TEST(LeaderAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
-    const auto regions = topology::from_string("3x2");
-    const std::vector<std::vector<region_volume>> volumes{{{1, 5}}, {{1, 1}, {2, 4}}, {}, {},
-                                                          {},       {{0, 3}}};
-    std::vector<leader_agreement> ranks;
-    for (rank_t rank = 0; rank < 6; ++rank) ranks.emplace_back(regions, rank, 2);
-
-    run_round(
-        ranks,
-        [&](auto& agreement, rank_t rank) {
-            return agreement.send_volumes(volumes[static_cast<std::size_t>(rank)]);
-        },
-        [](auto& agreement, const auto& inbox) { agreement.receive_volumes(inbox); });
-    run_round(
-        ranks, [](auto& agreement, rank_t) { return agreement.send_senders(); },
-        [](auto& agreement, const auto& inbox) { agreement.receive_senders(inbox); });
-
-    using table = std::unordered_map<region_t, rank_t>;
-    EXPECT_EQ(ranks[0].leaders().senders, (table{{1, 0}}));
-    EXPECT_EQ(ranks[1].leaders().senders, (table{{1, 0}, {2, 1}}));
-    EXPECT_EQ(ranks[2].leaders().senders, table{});
-    EXPECT_EQ(ranks[4].leaders().senders, table{});
-    EXPECT_EQ(ranks[5].leaders().senders, (table{{0, 4}}));
-    const auto notices = ranks[2].receivers();
-    ASSERT_EQ(notices.size(), 1U);
-    EXPECT_EQ(notices[0].sender, 0);
-    EXPECT_EQ(notices[0].receiver, 2);
-}
-
 }  // namespace
 }  // namespace crossdock::leader_agreement_test

@@ -120,13 +120,5 @@ TEST(Statistics, OfNothingAreZero) {
     EXPECT_TRUE(analyze(topology::one_region(1), {}).stages.empty());
 }
 
-TEST(Statistics, AddTrafficFieldByField) {
-    traffic sum{1, 2, 3, 4};
-
-    sum += {10, 20, 30, 40};
-
-    EXPECT_EQ(sum, (traffic{11, 22, 33, 44}));
-}
-
 }  // namespace
 }  // namespace crossdock::statistics_test

@@ -1,37 +1,20 @@
-// Replaces the global allocation functions to count bytes, hence a program of its own.
+// Counts bytes, hence a program of its own.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <memory>
-#include <new>
-
 #include "src/plan/plan_compiler.hpp"
-
-namespace {
-
-std::size_t allocated_bytes = 0;
-
-void* allocate(std::size_t size) {
-    allocated_bytes += size;
-    if (void* memory = std::malloc(size ? size : 1)) return memory;
-    throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    allocated_bytes += size;
-    return std::malloc(size ? size : 1);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#include "support/counted_memory.hpp"
 
 namespace crossdock {
 namespace {
+
+// The most that is used at a time while `run` runs.
+template <class Run>
+std::size_t bytes_used_by(const Run& run) {
+    const std::size_t before = test::used_bytes;
+    test::peak_used_bytes = before;
+    run();
+    return test::peak_used_bytes - before;
+}
 
 // A rank that sends one item to the next region and receives one from the region before.
 pattern one_item_each_way(rank_t rank, rank_t num_ranks) {
@@ -50,8 +33,7 @@ TEST(PlanCompiler, AllocatesNothingOfTheSizeOfTheCommunicator) {
     for (const auto& name : names) {
         const auto r = make_route(name, regions);
         const pattern p = one_item_each_way(0, num_ranks);
-        allocated_bytes = 0;
-        {
+        const std::size_t bytes = bytes_used_by([&] {
             plan_compiler compiler(regions, p, *r, {});
             for (int round = 0; round < compiler.num_rounds(); ++round) {
                 compiler.send();
@@ -61,16 +43,15 @@ TEST(PlanCompiler, AllocatesNothingOfTheSizeOfTheCommunicator) {
                     compiler.receive({});
                 }
             }
-        }
-        EXPECT_LT(allocated_bytes, std::size_t{num_ranks} / 4) << name;
+        });
+        EXPECT_LT(bytes, std::size_t{num_ranks} / 4) << name;
     }
 }
 
 TEST(Topology, AnOrdinaryPlacementTakesAFewWords) {
     for (const char* text : {"1024x16", "cyclic:1024x16", "500x16,524x16", "16384"}) {
-        allocated_bytes = 0;
-        const auto regions = std::make_unique<topology>(topology::from_string(text, 16384));
-        EXPECT_LT(allocated_bytes, 2048u) << text;
+        const auto make = [&] { const auto regions = topology::from_string(text, 16384); };
+        EXPECT_LT(sizeof(topology) + bytes_used_by(make), 2048u) << text;
     }
 }
 
