@@ -27,11 +27,8 @@ std::vector<rank_t> shape_of(const std::string& name, rank_t num_ranks) {
     return dynamic_cast<const grid_route&>(*r).shape();
 }
 
-std::string fault_of(const std::string& name, rank_t num_ranks) {
-    const error fault =
-        thrown_by([&] { return make_route(name, topology::one_region(num_ranks)); });
-    EXPECT_EQ(fault.code(), errc::invalid_route);
-    return fault.what();
+errc code_of(const std::string& name, rank_t num_ranks) {
+    return thrown_by([&] { return make_route(name, topology::one_region(num_ranks)); }).code();
 }
 
 /// MPI_Cart's row-major coordinates: the last one counts fastest.
@@ -93,32 +90,18 @@ TEST(Grid, BalancesASingleNumberOfDimensions) {
     EXPECT_EQ(shape_of("grid:31", 2), balanced_shape(2, 31));
 }
 
-TEST(Grid, NamesWhatIsWrongWithItsParameters) {
-    EXPECT_EQ(fault_of("grid", 4), "grid: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:", 4), "grid:: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:4x", 4), "grid:4x: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:x4", 4), "grid:x4: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:2xtwo", 4), "grid:2xtwo: \"two\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:0x8", 4), "grid:0x8: \"0\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:-2", 4), "grid:-2: \"-2\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:2 x2", 4), "grid:2 x2: \"2 \" is not a positive number");
-    EXPECT_EQ(fault_of("grid:2147483648", 4),
-              "grid:2147483648: \"2147483648\" is not a positive number");
-}
-
-TEST(Grid, RefusesTooFewPlaces) {
-    EXPECT_EQ(fault_of("grid:2x2", 5),
-              "grid:2x2 has too few places for 5 ranks; give larger sides");
-    EXPECT_EQ(fault_of("grid:65536x1", 65537),
-              "grid:65536x1 has too few places for 65537 ranks; give larger sides");
-}
-
-TEST(Grid, RefusesMoreThan31Dimensions) {
+TEST(Grid, RefusesShapesThatAreNone) {
     std::string ones = "grid:1";
     for (int i = 1; i < 32; ++i) ones += "x1";
-
-    EXPECT_EQ(fault_of("grid:32", 4), "grid:32 has 32 dimensions, more than 31");
-    EXPECT_EQ(fault_of(ones, 1), ones + " has 32 dimensions, more than 31");
+    EXPECT_EQ(code_of(ones, 1), errc::invalid_route);
+    EXPECT_EQ(code_of("grid:65536x1", 65537), errc::invalid_route);
+    for (const char* name :
+         {"grid", "grid:", "grid:4x", "grid:x4", "grid:2xtwo", "grid:0x8", "grid:-2", "grid:2 x2",
+          "grid:2x2", "grid:32", "equal", "equal:0", "equal:2x2", "equal:32"})
+        EXPECT_EQ(code_of(name, 5), errc::invalid_route) << name;
+    for (const char* name : {"grid:2147483648", "grid:mapped", "grid::mapped", "grid:2x2:mapped",
+                             "grid:2:Mapped", "equal:2:mapped", "hypercube:3:mapped"})
+        EXPECT_EQ(code_of(name, 5), errc::invalid_route) << name;
 }
 
 TEST(Grid, TakesDimensionsWhoseProductOverflows) {
@@ -165,18 +148,6 @@ TEST(Grid, WantsNoPlacesUnlessItIsMapped) {
               errc::internal);
 }
 
-TEST(Grid, NamesWhatIsWrongBeforeTheMapping) {
-    EXPECT_EQ(fault_of("grid:mapped", 4), "grid:mapped: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("grid::mapped", 4), "grid::mapped: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:2x2:mapped", 5),
-              "grid:2x2:mapped has too few places for 5 ranks; give larger sides");
-    EXPECT_EQ(fault_of("grid:2:Mapped", 5), "grid:2:Mapped: \"2:Mapped\" is not a positive number");
-    EXPECT_EQ(fault_of("hypercube:3:mapped", 5),
-              "route hypercube takes no parameters, but got \":3\"");
-    EXPECT_EQ(fault_of("equal:2:mapped", 4),
-              "equal:2:mapped: \"2:mapped\" is not a positive number");
-}
-
 TEST(Hypercube, HasOneDimensionPerBit) {
     for (rank_t num_ranks = 1; num_ranks <= 33; ++num_ranks) {
         const auto r = make_route("hypercube", topology::one_region(num_ranks));
@@ -203,63 +174,32 @@ TEST(NamedGrid, EqualHasTheShapeOfGrid) {
     EXPECT_EQ(shape_of("equal:3", 100), (ranks{5, 5, 4}));
 }
 
-TEST(NamedGrid, EqualTakesOneNumberOfDimensions) {
-    EXPECT_EQ(fault_of("equal", 4), "equal: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("equal:0", 4), "equal:0: \"0\" is not a positive number");
-    EXPECT_EQ(fault_of("equal:2x2", 4), "equal:2x2: \"2x2\" is not a positive number");
-    EXPECT_EQ(fault_of("equal:32", 4), "equal:32 has 32 dimensions, more than 31");
-}
-
-TEST(NamedGrid, IncreaseTakesEverLargerPowersOfTwo) {
-    EXPECT_EQ(shape_of("increase", 1), (ranks{}));
-    EXPECT_EQ(shape_of("increase", 2), (ranks{2}));
-    EXPECT_EQ(shape_of("increase", 5), (ranks{2, 4}));
-    EXPECT_EQ(shape_of("increase", 7), (ranks{2, 4}));
-    EXPECT_EQ(shape_of("increase", 16), (ranks{2, 8}));
-    EXPECT_EQ(shape_of("increase", 20), (ranks{4, 8}));
-    EXPECT_EQ(shape_of("increase", 32), (ranks{4, 8}));
-    EXPECT_EQ(shape_of("increase", 64), (ranks{2, 4, 8}));
-    EXPECT_EQ(shape_of("increase", 1000), (ranks{2, 4, 8, 16}));
-    EXPECT_EQ(shape_of("increase", 1024), (ranks{2, 4, 8, 16}));
+TEST(NamedGrid, ShareOutTheBitsInDifferentOrders) {
+    struct shapes {
+        rank_t num_ranks;
+        ranks increase, hourglass, inverse_hourglass;
+    };
+    for (const auto& [num_ranks, increase, hourglass, inverse] :
+         {shapes{1, {}, {}, {}}, shapes{2, {2}, {2}, {2}}, shapes{5, {2, 4}, {4, 2}, {4, 2}},
+          shapes{7, {2, 4}, {4, 2}, {4, 2}}, shapes{16, {2, 8}, {4, 4}, {4, 4}},
+          shapes{20, {4, 8}, {4, 2, 4}, {2, 4, 4}}, shapes{32, {4, 8}, {4, 2, 4}, {2, 4, 4}},
+          shapes{64, {2, 4, 8}, {4, 2, 2, 4}, {2, 4, 4, 2}},
+          shapes{1000, {2, 4, 8, 16}, {8, 4, 4, 8}, {4, 8, 8, 4}}}) {
+        EXPECT_EQ(shape_of("increase", num_ranks), increase) << num_ranks;
+        EXPECT_EQ(shape_of("hourglass", num_ranks), hourglass) << num_ranks;
+        EXPECT_EQ(shape_of("inverse_hourglass", num_ranks), inverse) << num_ranks;
+    }
     EXPECT_EQ(shape_of("increase", 2147483647), (ranks{2, 4, 8, 16, 64, 128, 256}));
+    EXPECT_EQ(shape_of("hourglass", 4096), (ranks{8, 4, 2, 2, 4, 8}));
 }
 
 TEST(NamedGrid, DecreaseIsIncreaseBackwards) {
-    EXPECT_EQ(shape_of("decrease", 16), (ranks{8, 2}));
-    EXPECT_EQ(shape_of("decrease", 1000), (ranks{16, 8, 4, 2}));
     for (rank_t num_ranks = 1; num_ranks <= 1024; ++num_ranks) {
         ranks backwards = shape_of("decrease", num_ranks);
         std::ranges::reverse(backwards);
 
         ASSERT_EQ(backwards, shape_of("increase", num_ranks)) << num_ranks;
     }
-}
-
-TEST(NamedGrid, HourglassDecreasesForHalfTheBitsThenIncreases) {
-    EXPECT_EQ(shape_of("hourglass", 1), (ranks{}));
-    EXPECT_EQ(shape_of("hourglass", 2), (ranks{2}));
-    EXPECT_EQ(shape_of("hourglass", 5), (ranks{4, 2}));
-    EXPECT_EQ(shape_of("hourglass", 7), (ranks{4, 2}));
-    EXPECT_EQ(shape_of("hourglass", 16), (ranks{4, 4}));
-    EXPECT_EQ(shape_of("hourglass", 20), (ranks{4, 2, 4}));
-    EXPECT_EQ(shape_of("hourglass", 32), (ranks{4, 2, 4}));
-    EXPECT_EQ(shape_of("hourglass", 64), (ranks{4, 2, 2, 4}));
-    EXPECT_EQ(shape_of("hourglass", 1000), (ranks{8, 4, 4, 8}));
-    EXPECT_EQ(shape_of("hourglass", 1024), (ranks{8, 4, 4, 8}));
-    EXPECT_EQ(shape_of("hourglass", 4096), (ranks{8, 4, 2, 2, 4, 8}));
-}
-
-TEST(NamedGrid, InverseHourglassIncreasesForHalfTheBitsThenDecreases) {
-    EXPECT_EQ(shape_of("inverse_hourglass", 1), (ranks{}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 2), (ranks{2}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 5), (ranks{4, 2}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 7), (ranks{4, 2}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 16), (ranks{4, 4}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 20), (ranks{2, 4, 4}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 32), (ranks{2, 4, 4}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 64), (ranks{2, 4, 4, 2}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 1000), (ranks{4, 8, 8, 4}));
-    EXPECT_EQ(shape_of("inverse_hourglass", 1024), (ranks{4, 8, 8, 4}));
 }
 
 TEST(NamedGrid, SharesOutTheBitsOfTheHypercube) {

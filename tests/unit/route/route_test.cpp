@@ -1,6 +1,5 @@
 #include "crossdock/route.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,38 +94,23 @@ TEST_P(RouteConformance, NextHopsAreRanksEvenWhereNoItemCanBe) {
     }
 }
 
-TEST_P(RouteConformance, PartnersAreThoseOfAnItemFromAnyRankToAnyOther) {
+TEST_P(RouteConformance, PartnersAreThoseOfAnItemFromAnyRankToAnyOtherAndWithinTheBound) {
     for_all_topologies([](const route& r, const topology& regions) {
         const auto expected = partners_of_all(r, regions.num_ranks());
-        for (int stage = 0; stage < r.num_stages(); ++stage) {
-            for (rank_t here = 0; here < regions.num_ranks(); ++here) {
+        for (rank_t here = 0; here < regions.num_ranks(); ++here) {
+            count_t num_messages = 0;
+            for (int stage = 0; stage < r.num_stages(); ++stage) {
                 const auto [destinations, sources] = r.partners(here, stage);
                 const auto& of_here =
                     expected[static_cast<std::size_t>(stage)][static_cast<std::size_t>(here)];
+                num_messages += std::ssize(destinations);
 
                 ASSERT_EQ(destinations, of_here.destinations) << here << " in stage " << stage;
                 ASSERT_EQ(sources, of_here.sources) << here << " in stage " << stage;
             }
-        }
-    });
-}
-
-TEST_P(RouteConformance, NoRankSendsMoreMessagesThanTheBound) {
-    for_all_topologies([](const route& r, const topology& regions) {
-        for (rank_t here = 0; here < regions.num_ranks(); ++here) {
-            count_t num_messages = 0;
-            for (int stage = 0; stage < r.num_stages(); ++stage)
-                num_messages += std::ssize(r.partners(here, stage).destinations);
-
             ASSERT_LE(num_messages, r.max_messages_per_rank()) << here;
         }
-    });
-}
-
-TEST_P(RouteConformance, IsMadeAgainFromItsName) {
-    for_all_topologies([](const route& r, const topology& regions) {
         const auto again = make_route(r.name(), regions);
-
         ASSERT_EQ(again->name(), r.name());
         ASSERT_EQ(again->num_stages(), r.num_stages());
         ASSERT_EQ(again->is_balanced(), r.is_balanced());
@@ -184,30 +168,17 @@ TEST(Registry, EveryExampleIsTheNameOfTheRouteItMakes) {
         EXPECT_EQ(r->name(), entry.example);
         EXPECT_EQ(entry.example.substr(0, entry.example.find(':')), entry.name);
         EXPECT_FALSE(entry.summary.empty());
+        EXPECT_EQ(r->is_balanced(), entry.name == "three_step");
     }
-}
-
-TEST(Registry, OnlyThreeStepIsBalanced) {
-    for (const auto& entry : all_entries()) {
-        const auto r = make_route(entry.example, topology::from_string("2x2"));
-
-        EXPECT_EQ(r->is_balanced(), entry.name == "three_step") << entry.name;
-    }
-}
-
-TEST(MakeRoute, NamesTheUnknownRouteAndTheKnownOnes) {
-    const error fault = thrown_by([] { return make_route("four_step", topology::one_region(4)); });
-
-    EXPECT_EQ(fault.code(), errc::unknown_route);
-    EXPECT_EQ(fault.what(), "no route is called \"four_step\"; there are " +
-                                fmt::format("{}", fmt::join(all_names(), ", ")));
 }
 
 TEST(MakeRoute, TakesTheWholeNameOnly) {
-    for (const auto* name : {"", "dir", "direct ", "Direct", ":", ":2"}) {
+    for (const auto* name : {"four_step", "", "dir", "direct ", "Direct", ":", ":2"}) {
         const error fault = thrown_by([&] { return make_route(name, topology::one_region(4)); });
 
         EXPECT_EQ(fault.code(), errc::unknown_route) << name;
+        for (const auto& known : all_names())
+            EXPECT_NE(std::string(fault.what()).find(known), std::string::npos) << known;
     }
 }
 
@@ -217,8 +188,7 @@ TEST(MakeRoute, RefusesParametersOfRoutesThatTakeNone) {
         const error fault =
             thrown_by([&] { return make_route(name + ":2", topology::one_region(4)); });
 
-        EXPECT_EQ(fault.code(), errc::invalid_route);
-        EXPECT_EQ(fault.what(), "route " + name + " takes no parameters, but got \":2\"");
+        EXPECT_EQ(fault.code(), errc::invalid_route) << name;
     }
 }
 

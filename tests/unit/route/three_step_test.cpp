@@ -83,10 +83,9 @@ TEST(ThreeStep, TakesANumberOfLeadersOrNothing) {
     const auto regions = topology::from_string("2x2");
     for (const char* name : {"three_step:0", "three_step:", "three_step:-1", "three_step:1x1",
                              "three_step:one", "three_step:99999999999"}) {
-        const error fault = test::thrown_by([&] { return make_route(name, regions); });
-        EXPECT_EQ(fault.code(), errc::invalid_route) << name;
-        EXPECT_NE(std::string(fault.what()).find("is not a positive number"), std::string::npos)
-            << fault.what();
+        EXPECT_EQ(test::thrown_by([&] { return make_route(name, regions); }).code(),
+                  errc::invalid_route)
+            << name;
     }
     EXPECT_EQ(make_route("three_step:7", regions)->name(), "three_step:7");
     EXPECT_EQ(make_route("three_step:7", regions)->max_leaders(), 7);
