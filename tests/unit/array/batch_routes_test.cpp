@@ -30,11 +30,6 @@ TEST(BatchRoutes, TakesTheRouteThatIsNamed) {
     EXPECT_EQ(routings.latest().owners.size(3), 10);
 }
 
-TEST(BatchRoutes, BeginsWithTheRouteForAsManyRequestsAsExpected) {
-    EXPECT_EQ(routings_of("auto", 0).latest().r->name(), "grid:2");
-    EXPECT_EQ(routings_of("auto", 1000).latest().r->name(), "direct");
-}
-
 TEST(BatchRoutes, WhatItLearnsCountsFromTheNextChoiceOn) {
     auto routings = routings_of("auto", 0);
 
@@ -42,13 +37,11 @@ TEST(BatchRoutes, WhatItLearnsCountsFromTheNextChoiceOn) {
     EXPECT_EQ(routings.latest().r->name(), "grid:2");
     EXPECT_EQ(routings.choose_next().r->name(), "direct");
     EXPECT_EQ(routings.latest().r->name(), "direct");
+    EXPECT_EQ(routings.max_stages(), 2U);  // of both
 
     routings.learn(1);
     EXPECT_EQ(routings.choose_next().r->name(), "grid:2");
-}
-
-TEST(BatchRoutes, MostStagesAreThoseOfBothRoutes) {
-    EXPECT_EQ(routings_of("auto", 1000).max_stages(), 2U);
+    EXPECT_EQ(routings_of("auto", 1000).latest().r->name(), "direct");
 }
 
 TEST(BatchRoutes, RefusesARouteThatThereIsNot) { EXPECT_THROW(routings_of("none", 0), error); }

@@ -61,7 +61,7 @@ TEST(EntryOwner, SaysForWhichIndexAnOperationThrew) {
 
     EXPECT_EQ(fault.code(), errc::invalid_argument);
     EXPECT_EQ(fault.rank(), 3);
-    EXPECT_STREQ(fault.what(), "an operation threw at rank 3 for index 102: too much");
+    EXPECT_NE(std::string(fault.what()).find("102: too much"), std::string::npos);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
@@ -34,6 +36,10 @@ std::vector<pattern> patterns_of(const block_partition& owners, const index_list
         }
     }
     return result;
+}
+
+bool is_before(const delivery& a, const delivery& b) {
+    return std::pair(a.position, a.slot) < std::pair(b.position, b.slot);
 }
 
 std::vector<plan> plans_of(const std::vector<planned_batch>& batch) {
@@ -67,7 +73,10 @@ TEST(PlanBatch, EveryRouteAndStrategyBringsEveryRequestItsEntry) {
                         const auto batch =
                             plan_batch(regions, owners, route_name,
                                        {one.strategy, locally, on_the_way}, indices, true);
-                        EXPECT_NO_THROW(verify(plans_of(batch), patterns));
+                        const auto plans = plans_of(batch);
+                        EXPECT_NO_THROW(verify(plans, patterns));
+                        for (const auto& p : plans)
+                            EXPECT_TRUE(std::ranges::is_sorted(p.deliveries(), is_before));
                     }
                 }
             }
@@ -155,45 +164,22 @@ void expect_example(const std::vector<planned_batch>& batch, count_t num_combine
 
 TEST(PlanBatch, CountsWhatIsSentAndCombined) {
     for (const auto& one : registered_combining()) {
-        if (one.strategy == combining::none) continue;
-        SCOPED_TRACE(one.name);
-        expect_example(plan_example({one.strategy, true, true}), 1,
-                       {{{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                        {{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                        {{0, 0, 1, 1, 1}, {1, 1, 0, 0, 0}},
-                        {{0, 0, 1, 1, 1}, {0, 0, 1, 0, 1}}},
-                       1);
-    }
-}
-
-TEST(PlanBatch, CountsWhatIsCombinedOnTheWayOnly) {
-    expect_example(plan_example({combining::sort, false, true}), 0,
-                   {{{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                    {{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                    {{0, 0, 2, 3, 1}, {1, 1, 0, 0, 0}},
-                    {{0, 0, 2, 3, 1}, {0, 0, 1, 0, 1}}},
-                   1);
-}
-
-TEST(PlanBatch, CountsWhatIsCombinedLocallyOnly) {
-    expect_example(plan_example({combining::hash, true, false}), 1,
-                   {{{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                    {{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                    {{0, 0, 1, 0, 1}, {1, 2, 0, 0, 0}},
-                    {{0, 0, 1, 0, 1}, {0, 0, 2, 0, 1}}},
-                   2);
-}
-
-TEST(PlanBatch, CombinesNothingIfAsked) {
-    for (const auto& options : {combining_options{combining::none, true, true},
-                                combining_options{combining::sort, false, false},
-                                combining_options{combining::envelope_hash, false, false}}) {
-        expect_example(plan_example(options), 0,
-                       {{{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                        {{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
-                        {{0, 0, 2, 0, 1}, {1, 4, 0, 0, 0}},
-                        {{0, 0, 2, 0, 1}, {0, 0, 4, 0, 1}}},
-                       4);
+        for (const bool locally : {true, false}) {
+            for (const bool on_the_way : {true, false}) {
+                SCOPED_TRACE(one.name);
+                const bool may_combine = one.strategy != combining::none;
+                const count_t each = may_combine && locally ? 1 : 2;
+                const bool meet = may_combine && on_the_way;
+                const count_t forwarded = meet ? 1 : 2 * each;
+                const count_t combined = meet ? 2 * each - 1 : 0;
+                expect_example(plan_example({one.strategy, locally, on_the_way}), 2 - each,
+                               {{{1, each, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                                {{1, each, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                                {{0, 0, each, combined, 1}, {1, forwarded, 0, 0, 0}},
+                                {{0, 0, each, combined, 1}, {0, 0, forwarded, 0, 1}}},
+                               forwarded);
+            }
+        }
     }
 }
 
@@ -234,42 +220,24 @@ TEST(PlanBatch, TakesArraysWithoutEntriesAndRanksWithout) {
     }
 }
 
-TEST(PlanBatch, NeedsAsManyListsAsRanks) {
-    const auto regions = topology::one_region(4);
-    for (const auto& [num_owners, num_lists] :
-         {std::pair{4, 3}, std::pair{3, 4}, std::pair{5, 5}}) {
-        const error heard = test::thrown_by([&, owners = num_owners, lists = num_lists] {
-            plan_batch(regions, block_partition::blocks(9, owners), "direct", {},
-                       same_for_all(lists, {1}), false);
+TEST(PlanBatch, RefusesWhatDoesNotFit) {
+    const auto fault_of = [](rank_t num_owners, const index_lists& indices, const char* route) {
+        return test::thrown_by([&] {
+            plan_batch(topology::one_region(4), block_partition::blocks(9, num_owners), route, {},
+                       indices, false);
         });
+    };
+    const auto lists = same_for_all(4, {1, 2});
 
-        EXPECT_EQ(heard.code(), errc::size_mismatch);
-    }
-}
-
-TEST(PlanBatch, NamesTheRankAndTheIndexThatIsOutside) {
-    const auto regions = topology::one_region(4);
     for (const count_t bad : {count_t{9}, count_t{-1}, (count_t{1} << 32) + 3}) {
-        auto indices = same_for_all(4, {1, 2});
-        indices[2].push_back(bad);
-        const error heard = test::thrown_by([&] {
-            plan_batch(regions, block_partition::blocks(9, 4), "direct", {}, indices, false);
-        });
-
-        EXPECT_EQ(heard.code(), errc::index_out_of_range);
-        EXPECT_EQ(heard.rank(), 2);
-        EXPECT_EQ(heard.what(),
-                  "request 2 of rank 2 is for index " + std::to_string(bad) + ", outside [0, 9)");
+        auto outside = lists;
+        outside[2].push_back(bad);
+        EXPECT_EQ(fault_of(4, outside, "direct").code(), errc::index_out_of_range);
+        EXPECT_EQ(fault_of(4, outside, "direct").rank(), 2);
     }
-}
-
-TEST(PlanBatch, NeedsAKnownRoute) {
-    const error heard = test::thrown_by([&] {
-        plan_batch(topology::one_region(2), block_partition::blocks(9, 2), "teleport", {},
-                   same_for_all(2, {1}), false);
-    });
-
-    EXPECT_EQ(heard.code(), errc::unknown_route);
+    EXPECT_EQ(fault_of(4, same_for_all(3, {1}), "direct").code(), errc::size_mismatch);
+    EXPECT_EQ(fault_of(3, lists, "direct").code(), errc::size_mismatch);
+    EXPECT_EQ(fault_of(4, lists, "teleport").code(), errc::unknown_route);
 }
 
 }  // namespace

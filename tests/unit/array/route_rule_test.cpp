@@ -39,18 +39,6 @@ TEST(ArrayRouteRule, CountsTheBytesOfIndicesAndOfItems) {
     EXPECT_EQ(chosen(128, {8, 4}), "direct");
 }
 
-TEST(ArrayRouteRule, LearnsFromEveryBatch) {
-    array_route_rule rule(eight_ranks(), 0, {4, 4}, slow_overheads());
-    EXPECT_EQ(rule.route_for_few(), "grid:2");
-    EXPECT_EQ(rule.route_for_many(), "direct");
-    EXPECT_EQ(rule.route_for_next(), "grid:2");
-
-    rule.learn(1000);
-    EXPECT_EQ(rule.route_for_next(), "direct");
-    rule.learn(1);
-    EXPECT_EQ(rule.route_for_next(), "grid:2");
-}
-
 TEST(ArrayRouteRule, HasOneRouteWhereDirectIsCheapestAnyway) {
     for (const count_t num_requests : {count_t{0}, count_t{1} << 20})
         EXPECT_EQ(choose_array_route(topology::one_region(2), num_requests), "direct");

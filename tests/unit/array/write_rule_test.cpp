@@ -48,24 +48,21 @@ TEST(UpdateOperation, CombinesInOrderAndCopiesTheFirst) {
               (std::vector<int>{134, 0, 25, 6}));
 }
 
+template <class T, class Operation>
+std::vector<T> combined(Operation operation, const std::vector<T>& values) {
+    return combine_and_apply<T>(make_update_operation<T>(operation), values,
+                                std::vector<position_t>(values.size()), 1);
+}
+
 TEST(UpdateOperation, AnIdentityChangesNothing) {
-    EXPECT_EQ(combine_and_apply<int>(make_update_operation<int>(sum()), {1, -2, 3}, {1, 0, 1}, 2),
-              (std::vector<int>{-2, 4}));
-    EXPECT_EQ(combine_and_apply<int>(make_update_operation<int>(maximum()), {-1, -2}, {0, 0}, 1),
-              (std::vector<int>{-1}));
-    EXPECT_EQ(combine_and_apply<int>(make_update_operation<int>(minimum()), {7, 9}, {0, 0}, 1),
-              (std::vector<int>{7}));
-    EXPECT_EQ(
-        combine_and_apply<unsigned>(make_update_operation<unsigned>(bit_or()), {1, 4}, {0, 0}, 1),
-        (std::vector<unsigned>{5}));
-    const auto zero =
-        combine_and_apply<double>(make_update_operation<double>(sum()), {-0.0}, {0}, 1);
-    EXPECT_TRUE(std::signbit(zero[0]));
+    EXPECT_EQ(combined<int>(sum(), {1, -2, 3}), std::vector<int>{2});
+    EXPECT_EQ(combined<int>(maximum(), {-1, -2}), std::vector<int>{-1});
+    EXPECT_EQ(combined<int>(minimum(), {7, 9}), std::vector<int>{7});
+    EXPECT_EQ(combined<unsigned>(bit_or(), {1, 4}), std::vector<unsigned>{5});
+    EXPECT_TRUE(std::signbit(combined<double>(sum(), {-0.0})[0]));
     // The least of numbers that may be none has no identity.
     const auto nan = std::numeric_limits<double>::quiet_NaN();
-    const auto least =
-        combine_and_apply<double>(make_update_operation<double>(minimum()), {nan}, {0}, 1);
-    EXPECT_TRUE(std::isnan(least[0]));
+    EXPECT_TRUE(std::isnan(combined<double>(minimum(), {nan})[0]));
 }
 
 TEST(UpdateOperation, AppliesInOrderToTheEntriesAtOffsets) {
