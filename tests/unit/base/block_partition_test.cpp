@@ -29,25 +29,14 @@ std::vector<count_t> firsts_of(const block_partition& parts) {
 
 TEST(BlockPartition, BlocksDifferByOneAndLargerOnesComeFirst) {
     const auto parts = block_partition::blocks(11, 4);
+    const auto few = block_partition::blocks(3, 5);
 
     EXPECT_EQ(owners_of(parts), (std::vector<rank_t>{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3}));
     EXPECT_EQ(firsts_of(parts), (std::vector<count_t>{0, 3, 6, 9, 11}));
     EXPECT_EQ(parts.size(0), 3);
     EXPECT_EQ(parts.size(3), 2);
-}
-
-TEST(BlockPartition, BlocksMayDivideEvenly) {
-    const auto parts = block_partition::blocks(6, 3);
-
-    EXPECT_EQ(owners_of(parts), (std::vector<rank_t>{0, 0, 1, 1, 2, 2}));
-    EXPECT_EQ(firsts_of(parts), (std::vector<count_t>{0, 2, 4, 6}));
-}
-
-TEST(BlockPartition, BlocksLeaveTheLastRanksEmptyWhereEntriesAreFew) {
-    const auto parts = block_partition::blocks(3, 5);
-
-    EXPECT_EQ(owners_of(parts), (std::vector<rank_t>{0, 1, 2}));
-    EXPECT_EQ(firsts_of(parts), (std::vector<count_t>{0, 1, 2, 3, 3, 3}));
+    EXPECT_EQ(owners_of(few), (std::vector<rank_t>{0, 1, 2}));
+    EXPECT_EQ(firsts_of(few), (std::vector<count_t>{0, 1, 2, 3, 3, 3}));
 }
 
 TEST(BlockPartition, NoEntriesAreOnNoRank) {
@@ -93,23 +82,18 @@ TEST(BlockPartition, OwnersOfBlocksAreThoseOfTheSameSizes) {
 }
 
 TEST(BlockPartition, RefusesWhatIsNoPartition) {
-    const auto code_of = [](auto make) { return thrown_by(make).code(); };
+    const auto code_of_blocks = [](count_t num_entries, rank_t num_ranks) {
+        return thrown_by([&] { return block_partition::blocks(num_entries, num_ranks); }).code();
+    };
+    const auto code_of_sizes = [](const std::vector<count_t>& sizes) {
+        return thrown_by([&] { return block_partition::from_sizes(sizes); }).code();
+    };
 
-    EXPECT_EQ(code_of([] { return block_partition::blocks(-1, 2); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([] { return block_partition::blocks(1, 0); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([] { return block_partition::from_sizes({}); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([] {
-                  return block_partition::from_sizes({3, -1, 2});
-              }),
-              errc::invalid_argument);
-}
-
-TEST(BlockPartition, RefusesMoreEntriesThanCanBeCounted) {
-    const error heard = thrown_by([] {
-        return block_partition::from_sizes({greatest_count - 1, 1, 0, 1});
-    });
-
-    EXPECT_EQ(heard.code(), errc::count_overflow);
+    EXPECT_EQ(code_of_blocks(-1, 2), errc::invalid_argument);
+    EXPECT_EQ(code_of_blocks(1, 0), errc::invalid_argument);
+    EXPECT_EQ(code_of_sizes({}), errc::invalid_argument);
+    EXPECT_EQ(code_of_sizes({3, -1, 2}), errc::invalid_argument);
+    EXPECT_EQ(code_of_sizes({greatest_count - 1, 1, 0, 1}), errc::count_overflow);
 }
 
 }  // namespace

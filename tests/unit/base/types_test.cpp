@@ -23,16 +23,7 @@ TEST(CheckedCast, NamesTheNumberThatDoesNotFit) {
 
     EXPECT_EQ(fault.code(), errc::count_overflow);
     EXPECT_STREQ(fault.what(), "2147483648 does not fit into 32 bits");
-}
-
-TEST(CheckedCast, RefusesNegativeNumbersForUnsignedTypes) {
-    const error fault = thrown_by([] { checked_cast<std::size_t>(-1); });
-
-    EXPECT_EQ(fault.code(), errc::count_overflow);
-    EXPECT_STREQ(fault.what(), "-1 does not fit into 64 bits");
-}
-
-TEST(CheckedCast, RefusesUnsignedNumbersAboveTheSignedRange) {
+    EXPECT_EQ(thrown_by([] { checked_cast<std::size_t>(-1); }).code(), errc::count_overflow);
     EXPECT_THROW(checked_cast<count_t>(std::numeric_limits<std::uint64_t>::max()), error);
 }
 

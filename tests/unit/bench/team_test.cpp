@@ -21,11 +21,6 @@ void expect_that_all_meet(team& workers) {
     EXPECT_EQ(num_that_saw_all, 3);
 }
 
-TEST(Team, AllWorkersMeet) {
-    team workers(3);
-    expect_that_all_meet(workers);
-}
-
 TEST(Team, MeetsAgainAfterARunThatHasThrown) {
     team workers(3);
     for (int failing = 0; failing < 3; ++failing) {

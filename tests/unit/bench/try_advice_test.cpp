@@ -27,14 +27,6 @@ TEST(TryAdvice, RegionsAndExecutorAreThoseThatWereMeasured) {
         "crossdock::context world(MPI_COMM_WORLD, {.topology = \"2x4\"});\n"
         "crossdock::neighbor_exchange halo(world, pattern, {.route = \"three_step\", .executor = "
         "\"persistent\"});");
-    EXPECT_EQ(advice["c"],
-              "crossdock_context_options where = CROSSDOCK_CONTEXT_OPTIONS_INIT;\n"
-              "where.topology = \"2x4\";\n"
-              "crossdock_context_create(MPI_COMM_WORLD, &where, &world);\n"
-              "crossdock_neighbor_options how = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;\n"
-              "how.route = \"three_step\";\n"
-              "how.executor = \"persistent\";\n"
-              "crossdock_neighbor_exchange_create(world, pattern, &how, &halo);");
     EXPECT_EQ(advice["environment"],
               "CROSSDOCK_ROUTE=three_step CROSSDOCK_TOPOLOGY=2x4 CROSSDOCK_EXECUTOR=persistent");
     EXPECT_EQ(advice["drop_in"],

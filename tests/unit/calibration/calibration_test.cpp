@@ -172,12 +172,6 @@ TEST(FitMachine, OverheadsBeyondAPingPongLeaveNoLatency) {
     EXPECT_NO_THROW(validate(m));
 }
 
-TEST(FitMachine, RoundTripsThroughJson) {
-    const auto m = fit_machine(complete()).found;
-
-    EXPECT_EQ(machine_from_json(to_json(m)), m);
-}
-
 TEST(FitMachine, NeedsCopies) {
     EXPECT_EQ(test::thrown_by([] { fit_machine({}); }).code(), errc::invalid_argument);
 }

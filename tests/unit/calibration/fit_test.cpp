@@ -132,13 +132,6 @@ TEST(FitProtocols, FindsTheSwitchInNoise) {
     expect_line(found.rendezvous, {5 * us, 0.0001 * us}, 0.1);
 }
 
-TEST(FitProtocols, OrderOfSamplesDoesNotMatter) {
-    auto samples = samples_of_protocols(4096);
-    std::reverse(samples.begin(), samples.end());
-
-    EXPECT_EQ(fit_protocols(samples).last_eager_amount, 4096);
-}
-
 TEST(FitProtocols, OneLineIsBothProtocols) {
     const cost_line truth{2 * us, 0.0003 * us};
 

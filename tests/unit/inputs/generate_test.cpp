@@ -68,25 +68,6 @@ TEST(GenerateEdges, MakesTheSameGraphOnAllPlatforms) {
               (std::vector<point>{{0x1.b431e267c6916p-2, 0x1.a71912a6058d9p-1}}));
 }
 
-TEST(GenerateEdges, DependsOnTheSeed) {
-    for (const graph_model model : all_models) {
-        EXPECT_NE(generate_edges({model, 100, 300, 1}, 0, 1),
-                  generate_edges({model, 100, 300, 2}, 0, 1));
-    }
-}
-
-TEST(GenerateEdges, DividesTheEdgesOfRmatAndGnmEvenly) {
-    for (const graph_model model : {graph_model::rmat, graph_model::gnm}) {
-        counts sizes;
-        for (rank_t rank = 0; rank < 4; ++rank) {
-            const edges part = generate_edges({model, 9, 10}, rank, 4);
-            sizes.push_back(static_cast<count_t>(part.size()));
-        }
-
-        EXPECT_EQ(sizes, (counts{3, 3, 2, 2}));
-    }
-}
-
 TEST(GenerateEdges, StaysWithinTheVertices) {
     for (const graph_model model : {graph_model::rmat, graph_model::gnm}) {
         for (const count_t num_vertices : {1, 2, 3, 5, 129}) {
@@ -235,56 +216,33 @@ TEST(BlockOf, PutsTheLargerOnesFirst) {
 }
 
 TEST(GraphModel, IsReadBackByName) {
-    for (const graph_model model : all_models) {
+    for (const graph_model model : all_models)
         EXPECT_EQ(parse_graph_model(to_string(model)), model);
-    }
     EXPECT_EQ(to_string(graph_model::rgg), "rgg");
-    const error fault = thrown_by([] { parse_graph_model("tree"); });
-    EXPECT_EQ(fault.code(), errc::invalid_argument);
-    EXPECT_STREQ(fault.what(), "no graph model is called \"tree\"; there are rmat, rgg, gnm");
+    EXPECT_EQ(thrown_by([] { parse_graph_model("tree"); }).code(), errc::invalid_argument);
 }
 
-struct bad_call {
-    graph_spec spec;
-    rank_t rank;
-    rank_t num_ranks;
-    errc code;
-    const char* text;
-};
-
-TEST(GenerateEdges, NamesWhatItCannotDo) {
-    const bad_call calls[] = {
-        {{graph_model::gnm, 0, 1}, 0, 1, errc::invalid_argument, "a graph cannot have 0 vertices"},
-        {{graph_model::rmat, 4, -1}, 0, 1, errc::invalid_argument, "a graph cannot have -1 edges"},
-        {{graph_model::rmat, 4, 5},
-         0,
-         0,
-         errc::invalid_argument,
-         "5 indices cannot be divided among 0 ranks"},
-        {{graph_model::rgg, 4, 5}, 2, 2, errc::rank_out_of_range, "rank 2 is outside [0, 2)"},
-        {{graph_model::rgg, 4, 6},
-         0,
-         1,
-         errc::invalid_argument,
-         "4 vertices in a square cannot have 6 edges; a radius of 1 gives 5.8"},
+TEST(GenerateEdges, RefusesWhatItCannotDo) {
+    const auto code_of = [](const graph_spec& spec, rank_t rank, rank_t num_ranks) {
+        return thrown_by([&] { generate_edges(spec, rank, num_ranks); }).code();
     };
-    for (const bad_call& call : calls) {
-        const error fault =
-            thrown_by([&] { generate_edges(call.spec, call.rank, call.num_ranks); });
 
-        EXPECT_EQ(fault.code(), call.code);
-        EXPECT_STREQ(fault.what(), call.text);
-    }
+    EXPECT_EQ(code_of({graph_model::gnm, 0, 1}, 0, 1), errc::invalid_argument);
+    EXPECT_EQ(code_of({graph_model::rmat, 4, -1}, 0, 1), errc::invalid_argument);
+    EXPECT_EQ(code_of({graph_model::rmat, 4, 5}, 0, 0), errc::invalid_argument);
+    EXPECT_EQ(code_of({graph_model::rgg, 4, 5}, 2, 2), errc::rank_out_of_range);
+    EXPECT_EQ(code_of({graph_model::rgg, 4, 6}, 0, 1), errc::invalid_argument);  // too many
 }
 
 TEST(VertexPoints, AreThoseOfTheModelsVertices) {
-    const error other = thrown_by([] { vertex_points({graph_model::gnm, 4, 5}, {0, 4}); });
-    EXPECT_EQ(other.code(), errc::invalid_argument);
-    EXPECT_STREQ(other.what(), "the vertices of gnm have no points; those of rgg have");
-
-    const error outside = thrown_by([] { vertex_points({graph_model::rgg, 4, 5}, {3, 5}); });
-    EXPECT_EQ(outside.code(), errc::index_out_of_range);
-    EXPECT_STREQ(outside.what(), "vertices [3, 5) are outside [0, 4)");
+    EXPECT_EQ(thrown_by([] {
+                  vertex_points({graph_model::gnm, 4, 5}, {0, 4});
+              }).code(),
+              errc::invalid_argument);
+    EXPECT_EQ(thrown_by([] {
+                  vertex_points({graph_model::rgg, 4, 5}, {3, 5});
+              }).code(),
+              errc::index_out_of_range);
 }
 
 }  // namespace
