@@ -86,6 +86,14 @@ picoseconds slowest(const char* regions_text, const messages_of_all& messages,
     return std::ranges::max(finish(regions_text, messages, algorithm));
 }
 
+std::vector<picoseconds> finish_of(const char* regions_text, const messages_of_all& messages,
+                                   const char* algorithm, const exchange_variant& variant) {
+    const auto regions = topology::from_string(regions_text);
+    const auto s = schedule_of_variant(regions, messages, parse_exchange_algorithm(algorithm),
+                                       variant, 1000, default_machine());
+    return simulate(rank_layout(regions), s, test::uniform_machine(100, 1000, 0)).finish;
+}
+
 TEST(ScheduleOfExchange, PersonalizedSendsAndReducesMeanwhileInLogarithmicallyManyRounds) {
     const messages_of_all messages{{{3, 8}}, {}, {}, {}};
 
@@ -130,23 +138,22 @@ TEST(ScheduleOfExchange, RanksBeyondAPowerOfTwoAreHelpedBeforeAndAfter) {
 }
 
 TEST(ScheduleOfExchange, ALongReductionTakesTwiceAsManyRounds) {
-    // 251 + 6 words are more than 2048 bytes, and 250 + 6 are not.
+    // 251 + 6 words are more than 2048 bytes, and 250 + 6 are not; known numbers need 6.
     EXPECT_EQ(slowest("251x1", messages_of_all(251), "personalized"), (1 + 7 + 7 + 1) * 1200 * ns);
     EXPECT_EQ(slowest("250x1", messages_of_all(250), "personalized"), (1 + 7 + 1) * 1200 * ns);
+    EXPECT_EQ(std::ranges::max(finish_of("251x1", messages_of_all(251), "personalized",
+                                         {.knows_num_sources = true})),
+              (1 + 7 + 1) * 1200 * ns);
 }
 
-TEST(ScheduleOfExchange, NonblockingReducesWhenMessagesAreAcknowledged) {
+TEST(ScheduleOfExchange, WaitsForAnswersAndPartners) {
     const messages_of_all messages{{{1, 8}}, {}};
 
     // There, back, and one round of the reduction.
     EXPECT_EQ(slowest("2x1", messages, "nonblocking"), 3 * 1200 * ns);
-}
-
-TEST(ScheduleOfExchange, RmaDrawsATicketFirst) {
-    const messages_of_all messages{{{1, 8}}, {}};
-
     // Asked and answered, put and acknowledged, and one round of the reduction.
     EXPECT_EQ(slowest("2x1", messages, "rma"), 5 * 1200 * ns);
+    EXPECT_EQ(slowest("4x1", messages_of_all(4), "routed:hypercube"), 2 * 1200 * ns);
 }
 
 TEST(ScheduleOfExchange, RmaWithFencesAgreesFirstAndAnswersNothing) {
@@ -164,24 +171,6 @@ TEST(ScheduleOfExchange, RmaByRegionPutsBundlesAndThenGoesOnInside) {
     // members of a region send each other a bundle.
     EXPECT_EQ(finish("2x2", {{{2, 8}, {3, 8}}, {}, {}, {}}, "locality_rma"),
               (std::vector<picoseconds>{8400 * ns, 8400 * ns, 8500 * ns, 8400 * ns}));
-}
-
-std::vector<picoseconds> finish_of(const char* regions_text, const messages_of_all& messages,
-                                   const char* algorithm, const exchange_variant& variant) {
-    const auto regions = topology::from_string(regions_text);
-    const auto s = schedule_of_variant(regions, messages, parse_exchange_algorithm(algorithm),
-                                       variant, 1000, default_machine());
-    return simulate(rank_layout(regions), s, test::uniform_machine(100, 1000, 0)).finish;
-}
-
-TEST(ScheduleOfVariant, KnownNumbersAreCheckedInAShortReduction) {
-    const auto slowest_of = [](const exchange_variant& variant) {
-        return std::ranges::max(finish_of("251x1", messages_of_all(251), "personalized", variant));
-    };
-
-    // As ALongReductionTakesTwiceAsManyRounds, of 251 + 6 words; and of 6.
-    EXPECT_EQ(slowest_of({}), (1 + 7 + 7 + 1) * 1200 * ns);
-    EXPECT_EQ(slowest_of({.knows_num_sources = true}), (1 + 7 + 1) * 1200 * ns);
 }
 
 TEST(ScheduleOfVariant, APersonalizedExchangeInsideSendsToThoseWithMessagesOnly) {
@@ -211,12 +200,6 @@ TEST(ScheduleOfVariant, APersonalizedExchangeInsideReducesAmongTheMembers) {
     EXPECT_EQ(std::ranges::max(finish_of("1x3", messages_of_all(3), "locality_nonblocking",
                                          {.is_personalized_inside = true})),
               2 * 2600 * ns);
-}
-
-TEST(ScheduleOfExchange, RoutedWaitsForAllPartnersOfAStage) {
-    const messages_of_all nothing(4);
-
-    EXPECT_EQ(slowest("4x1", nothing, "routed:hypercube"), 2 * 1200 * ns);
 }
 
 TEST(ScheduleOfExchange, RefusesWhatTheCountRefuses) {

@@ -28,6 +28,9 @@ std::string chosen(const char* regions, const machine& m = default_machine()) {
     return all_partners_chooser(topology::from_string(regions)).choose(m, load).route();
 }
 
+// Regions, and the route that is best there.
+using choices = std::vector<std::pair<const char*, const char*>>;
+
 using messages_of_all = std::vector<std::vector<sized_message>>;
 
 // What the exchange's schedule costs, stage by stage: the slowest rank of each, which all others wait for.
@@ -62,15 +65,24 @@ const std::vector<machine>& some_machines() {
 }
 
 TEST(AllPartnersCost, CostsWhatTheSlowestRanksOfItsStagesSpendOnTheirPartners) {
+    const all_partners_load load{.message_bytes = header_bytes};
     for (const char* text :
          {"1x1", "1x2", "1x16", "1x17", "1x60", "1x97", "13x1", "64x1", "8x4", "16x4"}) {
         const auto regions = topology::from_string(text);
         const all_partners_chooser prices(regions);
         for (const auto& m : some_machines()) {
-            const auto choice = prices.choose(m, {.message_bytes = header_bytes});
+            const auto choice = prices.choose(m, load);
             for (const auto& [name, seconds, term] : choice.candidates)
                 EXPECT_NEAR(seconds, seconds_of_partners(name, regions, m), one_picosecond)
                     << text << ' ' << name;
+        }
+    }
+    for (const char* text : {"4x4", "8x4", "16x4", "4,3,5"}) {
+        const auto regions = topology::from_string(text);
+        for (const auto& m : some_machines()) {
+            EXPECT_NEAR(all_partners_chooser(regions).seconds("three_step:1", m, load),
+                        seconds_of_partners("three_step:1", regions, m), one_picosecond)
+                << text;
         }
     }
 }
@@ -95,18 +107,6 @@ TEST(AllPartnersCost, WithItemsIsThatOfTheScheduleWhereAllBundlesAreEqual) {
             EXPECT_NEAR(all_partners_chooser(regions).seconds(name, m, load),
                         seconds_of_schedule(name, regions, m, messages), one_picosecond)
                 << text << ' ' << name;
-        }
-    }
-}
-
-TEST(AllPartnersCost, OfASingleLeaderIsThatOfTheLeader) {
-    for (const char* text : {"4x4", "8x4", "16x4", "4,3,5"}) {
-        const auto regions = topology::from_string(text);
-        const all_partners_load load{.message_bytes = header_bytes};
-        for (const auto& m : some_machines()) {
-            EXPECT_NEAR(all_partners_chooser(regions).seconds("three_step:1", m, load),
-                        seconds_of_partners("three_step:1", regions, m), one_picosecond)
-                << text;
         }
     }
 }
@@ -145,43 +145,29 @@ TEST(AllPartnersCost, CandidatesAreThoseThatTheRegionsTellApart) {
     EXPECT_EQ(chosen("4x2", load_machine("shared_cores")), "three_step:1");
 }
 
-TEST(AllPartnersCost, OfOneRegionIsDirectForFewRanksAndAGridOfMoreDimensionsForMore) {
+TEST(AllPartnersCost, ChoosesByWhatStagesAndMessagesCost) {
+    // Of one region direct for few ranks, and a grid of more dimensions for more.
     for (const char* few : {"1x1", "1x2", "1x3", "1x5"}) EXPECT_EQ(chosen(few), "direct") << few;
-    EXPECT_EQ(chosen("1x8"), "grid:2");
-    EXPECT_EQ(chosen("1x16"), "grid:2");
-    EXPECT_EQ(chosen("1x17"), "grid:2");
-    EXPECT_EQ(chosen("1x64"), "grid:3");
-    EXPECT_EQ(chosen("1x1024"), "grid:5");
-    EXPECT_EQ(chosen("1x16384"), "grid:7");
-}
-
-TEST(AllPartnersCost, BetweenRegionsSavesStagesOrMessagesByWhatTheyCost) {
-    EXPECT_EQ(chosen("2x4"), "locality:1");
-    EXPECT_EQ(chosen("4x4"), "locality:1");
-    EXPECT_EQ(chosen("cyclic:4x4"), "locality:1");
-    EXPECT_EQ(chosen("8x4"), "three_step");
-    EXPECT_EQ(chosen("16x4"), "three_step");
-    EXPECT_EQ(chosen("64x4"), "locality:3");
-    EXPECT_EQ(chosen("16x48"), "grid:5");
-    EXPECT_EQ(chosen("64x32"), "grid:6");
-    EXPECT_EQ(chosen("1024x16"), "grid:7");
+    const choices all{{"1x8", "grid:2"},     {"1x16", "grid:2"},     {"1x17", "grid:2"},
+                      {"1x64", "grid:3"},    {"1x1024", "grid:5"},   {"1x16384", "grid:7"},
+                      {"2x4", "locality:1"}, {"4x4", "locality:1"},  {"cyclic:4x4", "locality:1"},
+                      {"8x4", "three_step"}, {"16x4", "three_step"}, {"64x4", "locality:3"},
+                      {"16x48", "grid:5"},   {"64x32", "grid:6"},    {"1024x16", "grid:7"}};
+    for (const auto& [regions, expected] : all) {
+        EXPECT_EQ(chosen(regions), expected) << regions;
+    }
 }
 
 // What measurements on two cores have found best: a message is work there, and a stage a turn of each rank.
 TEST(AllPartnersCost, OnCoresThatRanksShareHasFewMessagesAndFewStages) {
-    const auto m = load_machine("shared_cores");
-
-    EXPECT_EQ(chosen("1x8", m), "direct");
-    EXPECT_EQ(chosen("1x16", m), "direct");
-    EXPECT_EQ(chosen("1x64", m), "grid:2");
-    EXPECT_EQ(chosen("1x1024", m), "grid:3");
-    EXPECT_EQ(chosen("2x4", m), "locality:1");
-    EXPECT_EQ(chosen("4x4", m), "three_step:1");
-    EXPECT_EQ(chosen("8x4", m), "three_step:1");
-    EXPECT_EQ(chosen("64x4", m), "locality:3");
-    EXPECT_EQ(chosen("16x48", m), "three_step:1");
-    EXPECT_EQ(chosen("64x32", m), "three_step:1");
-    EXPECT_EQ(chosen("1024x16", m), "locality:5");
+    const choices all{
+        {"1x8", "direct"},         {"1x16", "direct"},       {"1x64", "grid:2"},
+        {"1x1024", "grid:3"},      {"2x4", "locality:1"},    {"4x4", "three_step:1"},
+        {"8x4", "three_step:1"},   {"64x4", "locality:3"},   {"16x48", "three_step:1"},
+        {"64x32", "three_step:1"}, {"1024x16", "locality:5"}};
+    for (const auto& [regions, expected] : all) {
+        EXPECT_EQ(chosen(regions, load_machine("shared_cores")), expected) << regions;
+    }
 }
 
 // 4 ranks of one region: 3 messages, or one in each of two stages. 1 ns of overhead on either side.

@@ -5,11 +5,13 @@
 #include "crossdock/plan.hpp"
 #include "support/machines.hpp"
 #include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
 
 namespace crossdock::route_choice_test {
 namespace {
 
 using test::pattern_builder;
+using test::ring_pattern;
 
 // Every rank of one region of `regions` sends an item of its own to every rank of the others.
 std::vector<pattern> dense(const topology& regions) {
@@ -20,13 +22,6 @@ std::vector<pattern> dense(const topology& regions) {
                 builder.send(source, destination, destination);
         }
     }
-    return builder.take();
-}
-
-// Each rank sends one item to the next.
-std::vector<pattern> ring(rank_t num_ranks) {
-    pattern_builder builder(num_ranks);
-    for (rank_t rank = 0; rank < num_ranks; ++rank) builder.send(rank, 0, (rank + 1) % num_ranks);
     return builder.take();
 }
 
@@ -47,11 +42,13 @@ double price_of(const route_choice& choice, const std::string& route) {
     throw error(errc::unknown_route, route + " is no candidate");
 }
 
-TEST(CandidateRoutes, DependOnRanksAndRegions) {
+TEST(CandidateRoutes, DependOnRanksAndRegionsAndSharedCores) {
     using names = std::vector<std::string>;
-    const auto of = [](const char* regions) {
-        return candidate_routes(topology::from_string(regions), default_machine());
+    const auto of = [](const char* regions, const machine& m = default_machine()) {
+        return candidate_routes(topology::from_string(regions), m);
     };
+    const auto shared_cores = load_machine("shared_cores");
+
     EXPECT_EQ(of("1x1"), (names{"direct"}));
     EXPECT_EQ(of("1x2"), (names{"direct"}));
     EXPECT_EQ(of("1x8"), (names{"direct", "grid:2", "hypercube"}));
@@ -59,15 +56,8 @@ TEST(CandidateRoutes, DependOnRanksAndRegions) {
     EXPECT_EQ(of("2x4"), (names{"direct", "two_step", "three_step", "grid:2", "hypercube"}));
     EXPECT_EQ(of("64x16"), (names{"direct", "two_step", "three_step", "grid:2", "grid:3", "grid:4",
                                   "hypercube", "locality:2", "locality:3"}));
-}
-
-TEST(CandidateRoutes, HaveASingleLeaderWhereRanksShareCores) {
-    using names = std::vector<std::string>;
-    const auto of = [](const char* regions) {
-        return candidate_routes(topology::from_string(regions), load_machine("shared_cores"));
-    };
-    EXPECT_EQ(of("1x8"), (names{"direct", "grid:2", "hypercube"}));
-    EXPECT_EQ(of("2x4"),
+    EXPECT_EQ(of("1x8", shared_cores), (names{"direct", "grid:2", "hypercube"}));
+    EXPECT_EQ(of("2x4", shared_cores),
               (names{"direct", "two_step", "three_step", "three_step:1", "grid:2", "hypercube"}));
 }
 
@@ -86,14 +76,6 @@ TEST(ChooseRoute, TakesThreeStepsWhereNodesAreFarAndPatternsDense) {
     EXPECT_NEAR(price_of(choice, "direct"), 13e-6, 1e-12);
 }
 
-TEST(ChooseRoute, TakesTheDirectRouteForARing) {
-    const auto choice =
-        choose_route(rank_layout(topology::from_string("4x4")), ring(16), far_nodes(), messages);
-
-    EXPECT_EQ(choice.route(), "direct");
-    EXPECT_NEAR(price_of(choice, "direct"), 2e-6, 1e-12);
-}
-
 TEST(ChooseRoute, KnowsTheDirectRouteAsItsPlansDo) {
     const auto regions = topology::from_string("2x4,3");
     const rank_layout layout(regions);
@@ -109,40 +91,33 @@ TEST(ChooseRoute, KnowsTheDirectRouteAsItsPlansDo) {
     }
 }
 
-TEST(ChooseRoute, KnowsTheRoutesByRegionAsTheirPlansDoWhenNothingIsSentTwice) {
+// Nothing is sent twice, all ask for the same, or all ranks are alike.
+TEST(ChooseRoute, KnowsRoutesAsTheirPlansDo) {
     const auto regions = topology::from_string("4x4");
-    const rank_layout layout(regions);
-    const auto patterns = dense(regions);
-    for (const auto& m : machine_presets()) {
-        const auto choice = choose_route(layout, patterns, m, messages);
-        for (const std::string route : {"two_step", "three_step", "three_step:1"}) {
-            if (route == "three_step:1" && m.num_cores == 0) continue;
-            const auto plans = compile(regions, patterns, *make_route(route, regions));
-            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m, messages.travel).seconds,
-                        1e-10)
-                << route << " on " << m.name;
-        }
-    }
-}
-
-TEST(ChooseRoute, KnowsTheRoutesByRegionAsTheirPlansDoWhenAllAskForTheSame) {
-    const auto regions = topology::from_string("4x4");
-    const rank_layout layout(regions);
-    pattern_builder builder(16);
+    const auto alone = topology::from_string("16x1");
+    pattern_builder same(16);
     for (rank_t source = 0; source < 16; ++source) {
         for (rank_t destination = 0; destination < 16; ++destination)
-            for (count_t item = 0; item < 3; ++item) builder.send(source, item, destination);
+            for (count_t item = 0; item < 3; ++item) same.send(source, item, destination);
     }
-    const auto patterns = builder.take();
-    for (const auto& m : machine_presets()) {
-        const auto choice = choose_route(layout, patterns, m, messages);
-        for (const char* route : {"two_step", "three_step"}) {
-            const auto plans = compile(regions, patterns, *make_route(route, regions));
-            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m, messages.travel).seconds,
-                        1e-10)
-                << route << " on " << m.name;
+    const auto expect_as_plans = [](const topology& where, const std::vector<pattern>& patterns,
+                                    const std::vector<std::string>& routes) {
+        const rank_layout layout(where);
+        for (const auto& m : machine_presets()) {
+            const auto choice = choose_route(layout, patterns, m, messages);
+            for (const auto& route : routes) {
+                if (route == "three_step:1" && m.num_cores == 0) continue;
+                const auto plans = compile(where, patterns, *make_route(route, where));
+                EXPECT_NEAR(price_of(choice, route),
+                            price(layout, plans, m, messages.travel).seconds, 1e-10)
+                    << route << " on " << m.name;
+            }
         }
-    }
+    };
+
+    expect_as_plans(regions, dense(regions), {"two_step", "three_step", "three_step:1"});
+    expect_as_plans(regions, same.take(), {"two_step", "three_step"});
+    expect_as_plans(alone, dense(alone), {"grid:2", "grid:3", "hypercube"});
 }
 
 TEST(ChooseRoute, ScattersItemsInTheStageThatBringsThem) {
@@ -161,21 +136,6 @@ TEST(ChooseRoute, ScattersItemsInTheStageThatBringsThem) {
     // The slowest rank of the first stage gathers for two, 20 us, and that of the second gathers for one and
     // another scatters. Rank 2 gathers alone in its stages, and rank 3 scatters alone.
     EXPECT_NEAR(price_of(choice, "two_step"), exchange_seconds(20e-6, 20e-6 + 10e-6), 1e-12);
-}
-
-TEST(ChooseRoute, KnowsGridsAsTheirPlansDoWhenAllRanksAreAlike) {
-    const auto regions = topology::from_string("16x1");
-    const rank_layout layout(regions);
-    const auto patterns = dense(regions);
-    for (const auto& m : machine_presets()) {
-        const auto choice = choose_route(layout, patterns, m, messages);
-        for (const char* route : {"grid:2", "grid:3", "hypercube"}) {
-            const auto plans = compile(regions, patterns, *make_route(route, regions));
-            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m, messages.travel).seconds,
-                        1e-10)
-                << route << " on " << m.name;
-        }
-    }
 }
 
 TEST(ChooseRoute, DoesNotChargeOneRankForAllThatForwardItsItems) {
@@ -199,7 +159,7 @@ TEST(ChooseRoute, DoesNotChargeOneRankForAllThatForwardItsItems) {
 TEST(ChooseRoute, RanksOfANodeShareMemoryByDefaultAndSendNothingToEachOther) {
     const auto regions = topology::from_string("1x8");
     auto m = test::uniform_machine(1000, 1000, 0);
-    const auto choice = choose_route(rank_layout(regions), ring(8), m);
+    const auto choice = choose_route(rank_layout(regions), ring_pattern(8), m);
 
     EXPECT_EQ(choice.route(), "direct");
     EXPECT_EQ(price_of(choice, "direct"), 0);
@@ -210,22 +170,22 @@ TEST(ChooseRoute, AddsUpTheWorkOfAllRanksWhereCoresAreShared) {
     m.num_cores = 2;
 
     const auto choice =
-        choose_route(rank_layout(topology::from_string("1x8")), ring(8), m, messages);
+        choose_route(rank_layout(topology::from_string("1x8")), ring_pattern(8), m, messages);
 
     // 8 ranks, each sends and receives once.
     EXPECT_NEAR(price_of(choice, "direct"), 8 * 2 * 100e-9 / 2, 1e-12);
 
     m.time_slice_seconds = 1e-6;
     const auto in_turns =
-        choose_route(rank_layout(topology::from_string("1x8")), ring(8), m, messages);
+        choose_route(rank_layout(topology::from_string("1x8")), ring_pattern(8), m, messages);
 
     // It sends in one turn, and receives in the next.
     EXPECT_NEAR(price_of(in_turns, "direct"), 8 * (2 * 100e-9 + 2 * 1e-6) / 2, 1e-12);
 }
 
 TEST(ChooseRoute, SaysWhatMostOfTheTimeGoesTo) {
-    const auto choice =
-        choose_route(rank_layout(topology::from_string("1x2")), ring(2), far_nodes(), messages);
+    const auto choice = choose_route(rank_layout(topology::from_string("1x2")), ring_pattern(2),
+                                     far_nodes(), messages);
     EXPECT_EQ(choice.candidates.front().dominating_term, "sending");
     EXPECT_EQ(to_string(choice), "direct              0.000 us  mostly sending\n");
 }
@@ -243,14 +203,11 @@ TEST(ChooseRoute, NeighborsWithoutItemsChangeNothing) {
 }
 
 TEST(ChooseRoute, RefusesPatternsOfOtherRanks) {
-    try {
-        static_cast<void>(
-            choose_route(rank_layout(topology::from_string("2x2")), ring(3), far_nodes()));
-        FAIL() << "nothing was thrown";
-    } catch (const error& fault) {
-        EXPECT_EQ(fault.code(), errc::size_mismatch);
-        EXPECT_STREQ(fault.what(), "there are 3 patterns, but 4 ranks");
-    }
+    const rank_layout layout(topology::from_string("2x2"));
+
+    EXPECT_EQ(
+        test::thrown_by([&] { return choose_route(layout, ring_pattern(3), far_nodes()); }).code(),
+        errc::size_mismatch);
 }
 
 }  // namespace
