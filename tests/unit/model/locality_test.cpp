@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/thrown_by.hpp"
+
 namespace crossdock::locality_test {
 namespace {
 
@@ -29,14 +31,11 @@ TEST(RankLayout, ARegionOfSeveralNodesIsNotNear) {
 }
 
 TEST(RankLayout, RefusesNodesOfAnotherNumberOfRanks) {
-    try {
+    const auto make = [] {
         rank_layout(topology::from_string("2x2"), topology::from_string("3x2"));
-        FAIL() << "nothing was thrown";
-    } catch (const error& fault) {
-        EXPECT_EQ(fault.code(), errc::size_mismatch);
-        EXPECT_STREQ(fault.what(),
-                     "the regions \"2x2\" have 4 ranks, but the nodes \"3x2\" have 6");
-    }
+    };
+
+    EXPECT_EQ(test::thrown_by(make).code(), errc::size_mismatch);
 }
 
 }  // namespace

@@ -8,24 +8,13 @@
 
 #include "support/machines.hpp"
 #include "support/project_file.hpp"
+#include "support/thrown_by.hpp"
 
 namespace crossdock::machine_test {
 namespace {
 
 using nlohmann::json;
-
-// What the library says of a machine whose JSON was changed.
-std::string refusal(const std::function<void(json&)>& change, errc expected) {
-    auto text = json::parse(to_json(test::uniform_machine(100, 1000, 2)));
-    change(text);
-    try {
-        static_cast<void>(machine_from_json(text.dump()));
-    } catch (const error& fault) {
-        EXPECT_EQ(fault.code(), expected);
-        return fault.what();
-    }
-    return "nothing was thrown";
-}
+using test::thrown_by;
 
 TEST(Machine, IsReadBackEqual) {
     for (const auto& m : machine_presets()) EXPECT_EQ(machine_from_json(to_json(m)), m) << m.name;
@@ -59,103 +48,52 @@ TEST(Machine, TakesTheProtocolOfAMessage) {
     EXPECT_EQ(&m.at(locality_level::network).protocol_of(513), &network.rendezvous);
 }
 
-TEST(Machine, RefusesNumbersThatAreNegativeOrNotFinite) {
-    EXPECT_EQ(refusal([](json& m) { m["matching_seconds"] = -1; }, errc::invalid_argument),
-              "the machine \"uniform\": matching_seconds is -1, not a number >= 0");
-    try {
-        validate(test::uniform_machine(0, std::numeric_limits<double>::infinity(), 0));
-        FAIL() << "nothing was thrown";
-    } catch (const error& fault) {
-        EXPECT_STREQ(fault.what(),
-                     "the machine \"uniform\": levels.network.eager.latency_seconds is inf, not a "
-                     "number >= 0");
-    }
+TEST(Machine, RefusesWhatIsNone) {
+    using change = std::function<void(json&)>;
+    const auto code_of = [](const change& make) {
+        auto text = json::parse(to_json(test::uniform_machine(100, 1000, 2)));
+        make(text);
+        return thrown_by([&] { return machine_from_json(text.dump()); }).code();
+    };
+    const change invalid[] = {
+        [](json& m) { m["matching_seconds"] = -1; }, [](json& m) { m["hand_over_seconds"] = 1e7; },
+        [](json& m) { m["levels"]["node"]["eager"]["latency_seconds"] = 1e-7; },
+        [](json& m) { m["levels"]["network"]["rendezvous"]["latency_seconds"] = 1e-9; },
+        [](json& m) {
+            m["sources"].erase("levels");  // of some there are, and of others not
+            for (const char* level : {"self", "node", "region", "network.eager"})
+                m["sources"][std::string("levels.") + level] = "assumed";
+        }};
+    const change unreadable[] = {
+        [](json& m) { m.erase("hand_over_seconds"); },
+        [](json& m) { m["latency"] = 1; },
+        [](json& m) { m["latency"] = json::object(); },
+        [](json& m) { m["num_cores"] = 1.5; },
+        [](json& m) { m["num_cores"] = "2"; },
+        [](json& m) { m["schema"] = "crossdock.plan/1"; },
+        [](json& m) { m["levels"]["node"]["rendezvous_bytes"] = json::array(); },
+        [](json& m) { m = json::array(); }};
+    for (const auto& one : invalid) EXPECT_EQ(code_of(one), errc::invalid_argument);
+    for (const auto& one : unreadable) EXPECT_EQ(code_of(one), errc::parse_error);
+    const auto endless = test::uniform_machine(0, std::numeric_limits<double>::infinity(), 0);
+    EXPECT_EQ(thrown_by([&] { validate(endless); }).code(), errc::invalid_argument);
 }
 
-TEST(Machine, RefusesTimesThatNoMachineTakes) {
-    EXPECT_EQ(refusal([](json& m) { m["hand_over_seconds"] = 1e7; }, errc::invalid_argument),
-              "the machine \"uniform\": hand_over_seconds is 1e+07, more than 1000");
-}
-
-TEST(Machine, RefusesLatenciesThatAreOutOfOrder) {
-    EXPECT_EQ(refusal([](json& m) { m["levels"]["node"]["eager"]["latency_seconds"] = 1e-7; },
-                      errc::invalid_argument),
-              "the machine \"uniform\": levels.region.eager.latency_seconds is 1e-06, more than "
-              "levels.node.eager.latency_seconds, which is 1e-07");
-    EXPECT_EQ(
-        refusal([](json& m) { m["levels"]["network"]["rendezvous"]["latency_seconds"] = 1e-9; },
-                errc::invalid_argument),
-        "the machine \"uniform\": levels.network.eager.latency_seconds is 1e-06, more than "
-        "levels.network.rendezvous.latency_seconds, which is 1e-09");
-}
-
-TEST(Machine, RefusesANumberWithoutASource) {
-    EXPECT_EQ(refusal(
-                  [](json& m) {
-                      m["sources"].erase("levels");
-                      m["sources"]["levels.self"] = "assumed";
-                      m["sources"]["levels.node"] = "assumed";
-                      m["sources"]["levels.region"] = "assumed";
-                      m["sources"]["levels.network.eager"] = "assumed";
-                  },
-                  errc::invalid_argument),
-              "the machine \"uniform\": levels.network.receive_overhead_seconds has no source");
-}
-
-TEST(Machine, RefusesWhatIsMissingUnknownOrOfAnotherKind) {
-    EXPECT_NE(refusal([](json& m) { m.erase("hand_over_seconds"); }, errc::parse_error)
-                  .find("hand_over_seconds"),
-              std::string::npos);
-    EXPECT_EQ(refusal([](json& m) { m["latency"] = 1; }, errc::parse_error),
-              "not a machine: the field \"latency\" is unknown");
-    EXPECT_EQ(refusal([](json& m) { m["latency"] = json::object(); }, errc::parse_error),
-              "not a machine: the field \"latency\" is unknown");
-    EXPECT_EQ(refusal([](json& m) { m["num_cores"] = 1.5; }, errc::parse_error),
-              "not a machine: the number \"num_cores\" does not fit");
-    EXPECT_EQ(refusal([](json& m) { m["num_cores"] = "2"; }, errc::parse_error),
-              "not a machine: the field \"num_cores\" has another type");
-    EXPECT_EQ(refusal(
-                  [](json& m) {
-                      m["levels"]["node"]["rendezvous_bytes"] = {1, 2};
-                  },
-                  errc::parse_error),
-              "not a machine: levels.node.rendezvous_bytes is an array");
-    EXPECT_EQ(refusal([](json& m) { m = json::array(); }, errc::parse_error),
-              "not a machine: it is not an object");
-    EXPECT_EQ(refusal([](json& m) { m["schema"] = "crossdock.plan/1"; }, errc::parse_error),
-              "not a machine: expected one of schema crossdock.machine/1, found "
-              "\"crossdock.plan/1\"");
-}
-
-TEST(Machine, IsLoadedFromItsJson) {
+TEST(Machine, IsLoadedByNameOrFromItsJson) {
     const auto m = test::uniform_machine(100, 1000, 2);
+    const auto fault_of = [](const std::string& text) {
+        return thrown_by([&] { return load_machine(text); });
+    };
+    const auto unreadable = test::project_file("CMakeLists.txt");
 
     EXPECT_EQ(load_machine(to_json(m)), m);
-    EXPECT_THROW(static_cast<void>(load_machine("{}")), error);
-}
-
-TEST(Machine, SaysWhichPresetsThereAreWhenAFileIsMissing) {
-    try {
-        static_cast<void>(load_machine("no/such/file.json"));
-        FAIL() << "nothing was thrown";
-    } catch (const error& fault) {
-        EXPECT_EQ(fault.code(), errc::file_error);
-        EXPECT_STREQ(fault.what(),
-                     "\"no/such/file.json\" is neither a file that can be read nor one of the "
-                     "machines blue_waters, bluegene_q, cray_xc40, emulated_cluster, generic_100g, "
-                     "lassen, quartz, shared_cores, supermuc_ng");
-    }
-}
-
-TEST(Machine, AFileThatIsRefusedIsNamed) {
-    try {
-        static_cast<void>(load_machine(test::project_file("CMakeLists.txt")));
-        FAIL() << "nothing was thrown";
-    } catch (const error& fault) {
-        EXPECT_EQ(fault.code(), errc::parse_error);
-        EXPECT_EQ(std::string(fault.what()).rfind((test::project_file("CMakeLists.txt") + ": "), 0),
-                  0U);
-    }
+    EXPECT_EQ(fault_of("{}").code(), errc::parse_error);
+    EXPECT_EQ(fault_of(unreadable).code(), errc::parse_error);
+    EXPECT_TRUE(std::string(fault_of(unreadable).what()).starts_with(unreadable + ": "));
+    const error missing = fault_of("no/such/file.json");
+    EXPECT_EQ(missing.code(), errc::file_error);
+    for (const auto& preset : machine_presets())
+        EXPECT_NE(std::string(missing.what()).find(preset.name), std::string::npos);
 }
 
 }  // namespace

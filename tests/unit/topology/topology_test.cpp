@@ -6,14 +6,16 @@
 #include <limits>
 #include <random>
 
+#include "support/thrown_by.hpp"
+
 namespace {
 
 using crossdock::errc;
-using crossdock::error;
 using crossdock::placement;
 using crossdock::rank_t;
 using crossdock::region_t;
 using crossdock::topology;
+using crossdock::test::thrown_by;
 
 constexpr int int_max = std::numeric_limits<int>::max();
 
@@ -24,18 +26,8 @@ std::vector<region_t> regions_of(const topology& topo) {
 }
 
 template <class Call>
-void expect_error(Call call, errc code, const std::string& message) {
-    try {
-        call();
-        ADD_FAILURE() << "nothing was thrown instead of: " << message;
-    } catch (const error& caught) {
-        EXPECT_EQ(caught.code(), code) << caught.what();
-        EXPECT_EQ(caught.what(), message);
-    }
-}
-
-void expect_rejected(std::string_view text, const std::string& message) {
-    expect_error([&] { return topology::from_string(text); }, errc::invalid_topology, message);
+void expect_error(Call call, errc code) {
+    EXPECT_EQ(thrown_by(call).code(), code);
 }
 
 // Counts ranks one by one, and checks every query and both codes against that.
@@ -99,56 +91,20 @@ TEST(Topology, WritesTheShortestText) {
     EXPECT_EQ(rewritten("list:6"), "1");
 }
 
-TEST(Topology, TellsHowManyRanksAreMissing) {
-    const auto read_for_8 = [](std::string_view text) {
-        return [text] { return topology::from_string(text, 8); };
-    };
-
-    EXPECT_EQ(topology::from_string("2x4", 8).num_regions(), 2);
-    expect_error(read_for_8("4x16"), errc::invalid_topology,
-                 "topology \"4x16\" describes 64 ranks, but there are 8");
-    expect_error(read_for_8("cyclic:2x3"), errc::invalid_topology,
-                 "topology \"cyclic:2x3\" describes 6 ranks, but there are 8");
-    expect_error(read_for_8("list:0,1"), errc::invalid_topology,
-                 "topology \"list:0,1\" describes 2 ranks, but there are 8");
-}
-
 TEST(Topology, RejectsMalformedText) {
-    expect_rejected("", "topology \"\": it is empty");
-    expect_rejected("4x0", "topology \"4x0\": 0 is below 1");
-    expect_rejected("0x4", "topology \"0x4\": 0 is below 1");
-    expect_rejected("4,0", "topology \"4,0\": 0 is below 1");
-    expect_rejected("-4", "topology \"-4\": \"-4\" is not a number");
-    expect_rejected("-0", "topology \"-0\": \"-0\" is not a number");
-    expect_rejected("+4", "topology \"+4\": \"+4\" is not a number");
-    expect_rejected("4,", "topology \"4,\": \"\" is not a number");
-    expect_rejected(",4", "topology \",4\": \"\" is not a number");
-    expect_rejected("x4", "topology \"x4\": \"\" is not a number");
-    expect_rejected("4x", "topology \"4x\": \"\" is not a number");
-    expect_rejected("4x4x4", "topology \"4x4x4\": \"4x4\" is not a number");
-    expect_rejected(" 4", "topology \" 4\": \" 4\" is not a number");
-    expect_rejected("4x16\n", "topology \"4x16\n\": \"16\n\" is not a number");
-    expect_rejected("0x10", "topology \"0x10\": 0 is below 1");
-    expect_rejected("block:4x4", "topology \"block:4x4\": \"block:4\" is not a number");
-    expect_rejected("cyclic:", "topology \"cyclic:\": expected REGIONSxSIZE after \"cyclic:\"");
-    expect_rejected("cyclic:8", "topology \"cyclic:8\": expected REGIONSxSIZE after \"cyclic:\"");
-    expect_rejected("cyclic:2x4,8", "topology \"cyclic:2x4,8\": \"4,8\" is not a number");
-    expect_rejected("list:", "topology \"list:\": \"\" is not a number");
-    expect_rejected("list:0,-1", "topology \"list:0,-1\": \"-1\" is not a number");
-}
-
-TEST(Topology, RejectsNumbersThatOverflow) {
-    expect_rejected("2147483648", "topology \"2147483648\": 2147483648 is above 2147483647");
-    expect_rejected("65536x32768",
-                    "topology \"65536x32768\": it describes more than 2147483647 ranks");
-    expect_rejected("cyclic:2147483647x2147483647",
-                    "topology \"cyclic:2147483647x2147483647\": "
-                    "it describes more than 2147483647 ranks");
-    expect_rejected("2147483647,1",
-                    "topology \"2147483647,1\": it describes more than 2147483647 ranks");
-    expect_rejected("-99999999999", "topology \"-99999999999\": \"-99999999999\" is not a number");
-    expect_rejected("list:99999999999",
-                    "topology \"list:99999999999\": 99999999999 is above 2147483647");
+    for (const char* text :
+         {"",     "4x0",       "0x4",     "4,0",      "-4",    "-0",       "+4",
+          "4,",   ",4",        "x4",      "4x",       "4x4x4", " 4",       "4x16\n",
+          "0x10", "block:4x4", "cyclic:", "cyclic:8", "list:", "list:0,-1"})
+        expect_error([&] { return topology::from_string(text); }, errc::invalid_topology);
+    for (const char* text : {"cyclic:2x4,8", "2147483648", "65536x32768", "2147483647,1",
+                             "-99999999999", "list:99999999999"})
+        expect_error([&] { return topology::from_string(text); }, errc::invalid_topology);
+    expect_error([] { return topology::from_string("cyclic:2147483647x2147483647"); },
+                 errc::invalid_topology);
+    for (const char* text : {"4x16", "cyclic:2x3", "list:0,1"})
+        expect_error([&] { return topology::from_string(text, 8); }, errc::invalid_topology);
+    EXPECT_EQ(topology::from_string("2x4", 8).num_regions(), 2);
     EXPECT_EQ(topology::from_string("2147483647").region_size(0), int_max);
     EXPECT_EQ(topology::from_string("2x1000000000,147483647").rank_at(2, 0), 2000000000);
 }
@@ -156,46 +112,28 @@ TEST(Topology, RejectsNumbersThatOverflow) {
 TEST(Topology, RejectsRegionsThatAreNone) {
     const std::vector<region_t> negative{0, 2, -1, -5};
 
-    expect_error([] { return topology::one_region(0); }, errc::invalid_topology,
-                 "a region has 0 ranks; the least is 1");
-    expect_error([] { return topology::from_regions({}); }, errc::invalid_topology,
-                 "a topology of no ranks");
-    expect_error([&] { return topology::from_regions(negative); }, errc::invalid_topology,
-                 "rank 2 is in region -1; the least is 0");
+    expect_error([] { return topology::one_region(0); }, errc::invalid_topology);
+    expect_error([] { return topology::from_regions({}); }, errc::invalid_topology);
+    expect_error([&] { return topology::from_regions(negative); }, errc::invalid_topology);
 }
 
 TEST(Topology, RejectsPlacementsThatAreNone) {
-    const auto read = [](std::vector<placement> code) {
-        return [code] { return topology::from_placements(code); };
-    };
-
-    expect_error(read({}), errc::invalid_topology, "a topology of no ranks");
-    expect_error(read({{0, 4, 0, 1, 4}, {5, 4, 1, 1, 4}}), errc::invalid_topology,
-                 "a placement begins at rank 5, but the one before it ends at 4");
-    expect_error(read({{0, 4, 0, 1, 0}}), errc::invalid_topology,
-                 "the placement at rank 0 has 4 ranks, 1 regions and runs of 0; "
-                 "none may be below 1");
-    expect_error(read({{0, 4, int_max, 1, 1}}), errc::invalid_topology,
-                 "the placement at rank 0 has 1 regions from 2147483647 on; "
-                 "regions are [0, 2147483647)");
-    expect_error(read({{0, 4, 0, 2, 2}, {4, 1, 3, 1, 1}}), errc::invalid_topology,
-                 "region 2 has no rank");
-    expect_error(read({{0, int_max, 0, 1, int_max}, {int_max, 1, 0, 1, 1}}), errc::invalid_topology,
-                 "a topology of 2147483648 ranks: at most 2147483647 can be numbered");
+    using code = std::vector<placement>;
+    for (const auto& none : {code{}, code{{0, 4, 0, 1, 4}, {5, 4, 1, 1, 4}}, code{{0, 4, 0, 1, 0}},
+                             code{{0, 4, int_max, 1, 1}}, code{{0, 4, 0, 2, 2}, {4, 1, 3, 1, 1}},
+                             code{{0, int_max, 0, 1, int_max}, {int_max, 1, 0, 1, 1}}}) {
+        expect_error([&] { return topology::from_placements(none); }, errc::invalid_topology);
+    }
 }
 
 TEST(Topology, RejectsQueriesOutsideItsRanks) {
     const topology topo = topology::from_string("3,2");
 
-    expect_error([&] { topo.region_of(5); }, errc::rank_out_of_range, "rank 5 is outside [0, 5)");
-    expect_error([&] { topo.local_rank(-1); }, errc::rank_out_of_range,
-                 "rank -1 is outside [0, 5)");
-    expect_error([&] { topo.region_size(2); }, errc::invalid_argument,
-                 "region 2 is outside [0, 2)");
-    expect_error([&] { topo.rank_at(-1, 0); }, errc::invalid_argument,
-                 "region -1 is outside [0, 2)");
-    expect_error([&] { topo.rank_at(1, 2); }, errc::rank_out_of_range,
-                 "local rank 2 of region 1 is outside [0, 2)");
+    expect_error([&] { topo.region_of(5); }, errc::rank_out_of_range);
+    expect_error([&] { topo.local_rank(-1); }, errc::rank_out_of_range);
+    expect_error([&] { topo.region_size(2); }, errc::invalid_argument);
+    expect_error([&] { topo.rank_at(-1, 0); }, errc::invalid_argument);
+    expect_error([&] { topo.rank_at(1, 2); }, errc::rank_out_of_range);
 }
 
 TEST(Topology, EncodesOrdinaryPlacementsInAFewWords) {
