@@ -1,17 +1,19 @@
 #include "balance.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace crossdock {
 
 namespace {
 
-std::vector<std::size_t> descending(std::span<const count_t> volumes) {
-    std::vector<std::size_t> order(volumes.size());
+// The places of values in their order; those of equal ones ascend.
+template <class Compare>
+std::vector<std::size_t> places_in_order(std::span<const count_t> values, Compare compare) {
+    std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto a, auto b) { return volumes[a] > volumes[b]; });
+    std::ranges::stable_sort(order, compare, [&](std::size_t at) { return values[at]; });
     return order;
 }
 
@@ -29,19 +31,17 @@ class bins {
         : volumes_(volumes), bin_of_(volumes.size()), loads_(static_cast<std::size_t>(num_bins)) {}
 
     void place_largest_first() {
-        for (const auto i : descending(volumes_)) {
-            put(i, std::min_element(loads_.begin(), loads_.end()) - loads_.begin());
+        for (const auto i : places_in_order(volumes_, std::greater())) {
+            const auto emptiest = std::ranges::min_element(loads_) - loads_.begin();
+            put(i, static_cast<std::size_t>(emptiest));
         }
     }
 
     // Lowers the fullest bin by a trade with another, the emptiest that it can be lowered with.
     bool improve() {
-        std::vector<int> order(loads_.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(),
-                         [&](int a, int b) { return load(a) < load(b); });
-        const int high = order.back();
-        for (const int low : order) {
+        const auto order = places_in_order(loads_, std::less());
+        const std::size_t high = order.back();
+        for (const std::size_t low : order) {
             const exchange_step best = best_exchange(high, low);
             if (best.move < 0) continue;
             trade(high, low, best);
@@ -55,34 +55,35 @@ class bins {
     std::vector<int> take() { return std::move(bin_of_); }
 
   private:
-    count_t load(int bin) const { return loads_[static_cast<std::size_t>(bin)]; }
-
-    void trade(int high, int low, const exchange_step& step) {
-        const auto move_to = [&](std::ptrdiff_t i, int from, int to) {
-            loads_[static_cast<std::size_t>(from)] -= volumes_[static_cast<std::size_t>(i)];
+    void trade(std::size_t high, std::size_t low, const exchange_step& step) {
+        const auto move_to = [&](std::ptrdiff_t i, std::size_t from, std::size_t to) {
+            loads_[from] -= volumes_[static_cast<std::size_t>(i)];
             put(static_cast<std::size_t>(i), to);
         };
         move_to(step.move, high, low);
         if (step.back >= 0) move_to(step.back, low, high);
     }
 
-    void put(std::size_t i, std::ptrdiff_t bin) {
+    void put(std::size_t i, std::size_t bin) {
         bin_of_[i] = static_cast<int>(bin);
-        loads_[static_cast<std::size_t>(bin)] += volumes_[i];
+        loads_[bin] += volumes_[i];
     }
 
     // Lowering `high` by x raises `low` by x; the best x is half their difference. For each volume
     // of `high`, the volume of `low` that comes closest to that is found by binary search.
-    exchange_step best_exchange(int high, int low) const {
+    exchange_step best_exchange(std::size_t high, std::size_t low) const {
+        const auto is_in = [&](std::size_t i, std::size_t bin) {
+            return bin_of_[i] == static_cast<int>(bin);
+        };
         std::vector<std::size_t> lows;
         for (std::size_t i = 0; i < volumes_.size(); ++i) {
-            if (bin_of_[i] == low) lows.push_back(i);
+            if (is_in(i, low)) lows.push_back(i);
         }
         std::sort(lows.begin(), lows.end(), [&](auto a, auto b) {
             return std::pair(volumes_[a], a) < std::pair(volumes_[b], b);
         });
-        const count_t high_load = load(high);
-        const count_t low_load = load(low);
+        const count_t high_load = loads_[high];
+        const count_t low_load = loads_[low];
         exchange_step best{-1, -1, high_load};
         const auto consider = [&](std::size_t move, std::ptrdiff_t back, count_t returned) {
             const count_t shift = volumes_[move] - returned;
@@ -90,7 +91,7 @@ class bins {
             if (result < best.result) best = {static_cast<std::ptrdiff_t>(move), back, result};
         };
         for (std::size_t i = 0; i < volumes_.size(); ++i) {
-            if (bin_of_[i] != high) continue;
+            if (!is_in(i, high)) continue;
             consider(i, -1, 0);
             const count_t wanted = volumes_[i] - (high_load - low_load) / 2;
             auto near = std::lower_bound(lows.begin(), lows.end(), wanted,
@@ -116,7 +117,7 @@ class bounded_search {
   public:
     bounded_search(std::span<const count_t> volumes, int num_bins, count_t limit)
         : volumes_(volumes),
-          order_(descending(volumes)),
+          order_(places_in_order(volumes, std::greater())),
           bin_of_(volumes.size()),
           loads_(static_cast<std::size_t>(num_bins)),
           limit_(limit) {}
@@ -142,12 +143,8 @@ class bounded_search {
     bool place(std::size_t next) {
         if (next == order_.size()) return true;
         const std::size_t i = order_[next];
-        std::vector<std::size_t> bins_by_load(loads_.size());
-        std::iota(bins_by_load.begin(), bins_by_load.end(), std::size_t{0});
-        std::stable_sort(bins_by_load.begin(), bins_by_load.end(),
-                         [&](auto a, auto b) { return loads_[a] < loads_[b]; });
         count_t last_tried = -1;  // bins that are equally full are alike
-        for (const auto bin : bins_by_load) {
+        for (const auto bin : places_in_order(loads_, std::less())) {
             if (loads_[bin] + volumes_[i] > limit_ || ++num_steps_ > max_steps) return false;
             if (loads_[bin] == last_tried) continue;
             last_tried = loads_[bin];

@@ -1,31 +1,36 @@
-#include "direct.hpp"
+#include "routes.hpp"
 
 namespace crossdock {
 
-void reject_parameters(std::string_view name, std::string_view parameters) {
-    if (parameters.empty()) return;
-    throw error(errc::invalid_route, "route " + std::string(name) +
-                                         " takes no parameters, but got \"" +
-                                         std::string(parameters) + "\"");
-}
+namespace {
 
-std::unique_ptr<route> direct_route::make(std::string_view parameters, const topology& regions) {
-    reject_parameters("direct", parameters);
-    return std::unique_ptr<route>(new direct_route("direct", regions));
-}
+// One hop: every rank sends to each of its destinations itself. At most P - 1 messages per rank.
+class direct_route final : public route {
+  public:
+    explicit direct_route(const topology& regions) : route("direct", regions) {}
 
-rank_t direct_route::next_hop(rank_t, rank_t destination, int, const leader_table&) const {
-    return destination;
-}
+    int num_stages() const override { return 1; }
 
-stage_partners direct_route::partners(rank_t here, int) const {
-    std::vector<rank_t> others;
-    for (rank_t rank = 0; rank < regions().num_ranks(); ++rank) {
-        if (rank != here) others.push_back(rank);
+    rank_t next_hop(rank_t, rank_t destination, int, const leader_table&) const override {
+        return destination;
     }
-    return {others, others};
-}
 
-count_t direct_route::max_messages_per_rank() const { return regions().num_ranks() - 1; }
+    stage_partners partners(rank_t here, int) const override {
+        std::vector<rank_t> others;
+        for (rank_t rank = 0; rank < regions().num_ranks(); ++rank) {
+            if (rank != here) others.push_back(rank);
+        }
+        return {others, others};
+    }
+
+    count_t max_messages_per_rank() const override { return regions().num_ranks() - 1; }
+};
+
+}  // namespace
+
+std::unique_ptr<route> make_direct(std::string_view parameters, const topology& regions) {
+    reject_parameters("direct", parameters);
+    return std::make_unique<direct_route>(regions);
+}
 
 }  // namespace crossdock

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 
-#include "grid.hpp"
+#include "../base/throw_error.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 
@@ -14,9 +16,8 @@ constexpr int max_dimensions = 31;
 
 void require_dimensions(count_t num_dimensions, std::string_view route_name) {
     if (num_dimensions <= max_dimensions) return;
-    throw error(errc::invalid_route,
-                std::string(route_name) + " has " + std::to_string(num_dimensions) +
-                    " dimensions, more than " + std::to_string(max_dimensions));
+    throw_error(errc::invalid_route, "{} has {} dimensions, more than {}", route_name,
+                num_dimensions, max_dimensions);
 }
 
 // The bits it takes to tell the cells apart.
@@ -24,7 +25,7 @@ int num_bits(int num_cells) {
     return static_cast<int>(std::bit_width(static_cast<unsigned>(num_cells - 1)));
 }
 
-std::vector<int> increase(int bits) {
+std::vector<int> increasing(int bits) {
     std::vector<int> shape;
     for (int exponent = 1; exponent <= bits; ++exponent) {
         shape.push_back(1 << exponent);
@@ -34,8 +35,8 @@ std::vector<int> increase(int bits) {
     return shape;
 }
 
-std::vector<int> decrease(int bits) {
-    auto shape = increase(bits);
+std::vector<int> decreasing(int bits) {
+    auto shape = increasing(bits);
     std::ranges::reverse(shape);
     return shape;
 }
@@ -51,8 +52,7 @@ int parse_positive(std::string_view text, std::string_view route_name) {
     int value = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (fault != std::errc() || end != text.data() + text.size() || value < 1) {
-        throw error(errc::invalid_route, std::string(route_name) + ": \"" + std::string(text) +
-                                             "\" is not a positive number");
+        throw_error(errc::invalid_route, "{}: \"{}\" is not a positive number", route_name, text);
     }
     return value;
 }
@@ -76,22 +76,51 @@ std::vector<int> parse_balanced_shape(std::string_view text, std::string_view ro
     return balanced_shape(num_cells, num_dimensions);
 }
 
+// At least as many, without overflowing on the way.
+bool product_reaches(const std::vector<int>& shape, int num_cells) {
+    count_t product = 1;
+    for (const int k : shape) product = std::min<count_t>(product * k, num_cells);
+    return product >= num_cells;
+}
+
+std::vector<int> balanced_shape(int num_cells, int num_dimensions) {
+    const auto n = static_cast<std::size_t>(num_dimensions);
+    if (std::has_single_bit(static_cast<unsigned>(num_cells))) {
+        const int bits = std::countr_zero(static_cast<unsigned>(num_cells));
+        std::vector<int> shape(n, 1 << (bits / num_dimensions));
+        std::fill_n(shape.begin(), bits % num_dimensions, 2 << (bits / num_dimensions));
+        return shape;
+    }
+    // From just below the root, which the floating-point power may miss by a little.
+    int root = std::max(1, static_cast<int>(std::pow(num_cells, 1.0 / num_dimensions)) - 1);
+    while (!product_reaches(std::vector<int>(n, root), num_cells)) ++root;
+    std::vector<int> shape(n, root);
+    for (auto k = shape.rbegin(); k != shape.rend(); ++k) {
+        --*k;
+        if (*k == 0 || !product_reaches(shape, num_cells)) {
+            ++*k;
+            break;
+        }
+    }
+    return shape;
+}
+
 std::vector<int> hypercube_shape(int num_cells) {
     return std::vector<int>(static_cast<std::size_t>(num_bits(num_cells)), 2);
 }
 
-std::vector<int> increasing_shape(int num_cells) { return increase(num_bits(num_cells)); }
+std::vector<int> increasing_shape(int num_cells) { return increasing(num_bits(num_cells)); }
 
-std::vector<int> decreasing_shape(int num_cells) { return decrease(num_bits(num_cells)); }
+std::vector<int> decreasing_shape(int num_cells) { return decreasing(num_bits(num_cells)); }
 
 std::vector<int> hourglass_shape(int num_cells) {
     const int bits = num_bits(num_cells);
-    return joined(decrease(bits - bits / 2), increase(bits / 2));
+    return joined(decreasing(bits - bits / 2), increasing(bits / 2));
 }
 
 std::vector<int> inverse_hourglass_shape(int num_cells) {
     const int bits = num_bits(num_cells);
-    return joined(increase(bits - bits / 2), decrease(bits / 2));
+    return joined(increasing(bits - bits / 2), decreasing(bits / 2));
 }
 
 }  // namespace crossdock

@@ -23,6 +23,19 @@ std::vector<int> parse_shape(std::string_view text, std::string_view route_name)
 std::vector<int> parse_balanced_shape(std::string_view text, std::string_view route_name,
                                       int num_cells);
 
+/// @brief Whether K1 K2 … is at least `num_cells`.
+bool product_reaches(const std::vector<int>& shape, int num_cells);
+
+/// @brief n dimensions whose product is at least P and whose sum is near the least.
+///
+/// For P = 2^k, the first k mod n dimensions are 2^(floor(k/n)+1), the others 2^floor(k/n).
+/// Otherwise all start at ceil(P^(1/n)), and the last ones are lowered by 1 while the product stays
+/// at least P.
+/// @param num_dimensions  at least 1
+/// @par Source
+/// \cite selvitopi2019vpt for powers of two.
+std::vector<int> balanced_shape(int num_cells, int num_dimensions);
+
 /// @brief ceil(log2 num_cells) dimensions of 2.
 std::vector<int> hypercube_shape(int num_cells);
 

@@ -1,12 +1,11 @@
 #include "crossdock/detail/select/all_partners_cost.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "../route/grid.hpp"
+#include "../base/throw_error.hpp"
+#include "../route/grid_shape.hpp"
 #include "crossdock/detail/base/picoseconds.hpp"
 #include "crossdock/price.hpp"
 
@@ -247,8 +246,7 @@ double all_partners_chooser::seconds(std::string_view route, const machine& m,
     const auto found = std::find_if(all_->rows.begin(), all_->rows.end(),
                                     [&](const auto& row) { return row.route == route; });
     if (found == all_->rows.end())
-        throw error(errc::unknown_route,
-                    fmt::format("the route {} is not among those priced", route));
+        throw_error(errc::unknown_route, "the route {} is not among those priced", route);
     return price_of(*found, all_->sizes, m, load).seconds;
 }
 

@@ -429,10 +429,11 @@ class Docs(unittest.TestCase):
                          FRAME_OF_FORTRAN % ("".join(procedures), "".join(blocks)))
 
     def test_RecipeOfARouteCompiles(self):
-        codes = recipe("A new route in ten minutes")
-        self.compile({"hub.hpp": codes[0], "hub.cpp": codes[1]}, PROJECT / "src/route")
-        registered = with_lines("src/route/registry.cpp", '        {"direct"', codes[2])
-        self.compile({"hub.hpp": codes[0], "registry.cpp": f'#include "hub.hpp"\n{registered}'}, PROJECT / "src/route")
+        program, declaration, entry = recipe("A new route in ten minutes")
+        declared = with_lines("src/route/routes.hpp", "std::unique_ptr<route> make_direct(", declaration)
+        registered = with_lines("src/route/registry.cpp", '        {"direct"', entry)
+        self.compile({"routes.hpp": declared, "hub.cpp": program}, PROJECT / "src/route")
+        self.compile({"routes.hpp": declared, "registry.cpp": registered}, PROJECT / "src/route")
 
     def test_RecipeOfAnOperationCompiles(self):
         operation, entry = recipe("A new operation")

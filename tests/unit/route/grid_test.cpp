@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "src/route/grid_shape.hpp"
 #include "support.hpp"
 #include "support/thrown_by.hpp"
 

@@ -1,4 +1,4 @@
-#include "src/route/locality.hpp"
+#include "crossdock/route.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/route/three_step.hpp"
+#include "crossdock/route.hpp"
 
 #include <gtest/gtest.h>
 
