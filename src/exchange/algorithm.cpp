@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../base/throw_error.hpp"
 #include "crossdock/detail/select/all_partners_cost.hpp"
 #include "forwarder.hpp"
 
@@ -69,8 +70,8 @@ exchange_algorithm parse_exchange_algorithm(std::string_view name) {
         if (is_named && !takes_route) return {one.method, {}};
         known += one.name + (takes_route ? ":ROUTE" : ", ");
     }
-    throw error(errc::invalid_argument, "no exchange algorithm is called \"" + std::string(name) +
-                                            "\"; there are auto, " + known);
+    throw_error(errc::invalid_argument,
+                "no exchange algorithm is called \"{}\"; there are auto, {}", name, known);
 }
 
 std::string to_string(const exchange_algorithm& algorithm) {

@@ -8,10 +8,11 @@
 #include <numeric>
 
 #include "../base/collective_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
-#include "word_bytes_mpi.hpp"
+#include "exchange_rules.hpp"
 
 namespace crossdock {
 
@@ -31,13 +32,12 @@ void check_common(const context& where, const exchange_options& options) {
     where.comm().require_open();
     check_sizes(where);
     if (options.max_message_bytes < 1 || options.max_message_bytes > most_message_bytes) {
-        throw error(errc::invalid_argument,
-                    fmt::format("max_message_bytes is {}, outside [1, {}]",
-                                options.max_message_bytes, most_message_bytes));
+        throw_error(errc::invalid_argument, "max_message_bytes is {}, outside [1, {}]",
+                    options.max_message_bytes, most_message_bytes);
     }
     if (options.max_forwarded_bytes.value_or(0) < 0) {
-        throw error(errc::invalid_argument, fmt::format("max_forwarded_bytes is {}; the least is 0",
-                                                        *options.max_forwarded_bytes));
+        throw_error(errc::invalid_argument, "max_forwarded_bytes is {}; the least is 0",
+                    *options.max_forwarded_bytes);
     }
 }
 
@@ -65,43 +65,29 @@ void check_shape(const communicator& comm, const message_shape& shape) {
         num_items <= std::numeric_limits<count_t>::max() / shape.item_bytes) {
         return;
     }
-    throw error(errc::invalid_argument,
-                fmt::format("rank {} sends {}; the least is 0 values of 1 byte", comm.rank(),
-                            shape_text(shape.items_per_message.value_or(-1), shape.item_bytes)),
-                comm.rank());
+    throw_error_of(comm.rank(), errc::invalid_argument,
+                   "rank {} sends {}; the least is 0 values of 1 byte", comm.rank(),
+                   shape_text(shape.items_per_message.value_or(-1), shape.item_bytes));
 }
 
 void check_message(const communicator& comm, const message_shape& shape,
                    const byte_message& message) {
     const auto& [destination, bytes, data] = message;
     const rank_t rank = comm.rank();
-    if (destination < 0 || destination >= comm.num_ranks()) {
-        throw error(errc::rank_out_of_range,
-                    fmt::format("destination {} of rank {} is outside [0, {})", destination, rank,
-                                comm.num_ranks()),
-                    rank);
-    }
-    if (bytes < 0) {
-        throw error(
-            errc::invalid_argument,
-            fmt::format("the message of rank {} to rank {} has {} bytes", rank, destination, bytes),
-            rank);
-    }
+    check_sized_message(rank, destination, bytes, comm.num_ranks());
     const bool has_whole_items = bytes % shape.item_bytes == 0;
     const count_t num_items = bytes / shape.item_bytes;
     if (!has_whole_items || num_items != shape.items_per_message.value_or(num_items)) {
-        throw error(errc::invalid_argument,
-                    fmt::format("the message of rank {} to rank {} has {} bytes, which is not {}",
-                                rank, destination, bytes,
-                                shape_text(shape.items_per_message.value_or(-1), shape.item_bytes)),
-                    rank);
+        throw_error_of(rank, errc::invalid_argument,
+                       "the message of rank {} to rank {} has {} bytes, which is not {}", rank,
+                       destination, bytes,
+                       shape_text(shape.items_per_message.value_or(-1), shape.item_bytes));
     }
     if (bytes > 0 && data == nullptr) {
-        throw error(errc::invalid_argument,
-                    fmt::format("the message of rank {} to rank {} has {} bytes, but its data is a "
-                                "null pointer",
-                                rank, destination, bytes),
-                    rank);
+        throw_error_of(rank, errc::invalid_argument,
+                       "the message of rank {} to rank {} has {} bytes, but its data is a "
+                       "null pointer",
+                       rank, destination, bytes);
     }
 }
 
@@ -112,10 +98,9 @@ void check_num_sources(const communicator& comm, const bytes_to_send& to_send,
                        const exchange_options& options) {
     if (!options.num_sources) return;
     if (*options.num_sources < 0) {
-        throw error(errc::invalid_argument,
-                    fmt::format("rank {} expects {} messages; the least is 0", comm.rank(),
-                                *options.num_sources),
-                    comm.rank());
+        throw_error_of(comm.rank(), errc::invalid_argument,
+                       "rank {} expects {} messages; the least is 0", comm.rank(),
+                       *options.num_sources);
     }
     const auto num_own =
         std::count_if(to_send.messages.begin(), to_send.messages.end(),
@@ -131,15 +116,13 @@ std::optional<error> find_fault(const communicator& comm, const bytes_to_send& t
     std::optional<error> fault;
     attempt(comm.rank(), fault, [&] {
         if (to_send.fault) {
-            throw error(to_send.fault->code(),
-                        fmt::format("rank {}: {}", comm.rank(), to_send.fault->what()),
-                        comm.rank());
+            throw_error_of(comm.rank(), to_send.fault->code(), "rank {}: {}", comm.rank(),
+                           to_send.fault->what());
         }
         if (takes_one_size_only(algorithm.method) && !to_send.shape.items_per_message) {
-            throw error(errc::invalid_argument,
-                        fmt::format("the algorithm {} exchanges messages of one size only",
-                                    to_string(algorithm)),
-                        comm.rank());
+            throw_error_of(comm.rank(), errc::invalid_argument,
+                           "the algorithm {} exchanges messages of one size only",
+                           to_string(algorithm));
         }
         check_shape(comm, to_send.shape);
         for (const auto& message : to_send.messages) check_message(comm, to_send.shape, message);
@@ -195,11 +178,9 @@ void check_known_numbers(const communicator& comm, const bytes_to_send& to_send,
     std::optional<error> difference;
     attempt(comm.rank(), difference, [&] {
         if (first == own.shape) return;
-        throw error(
-            errc::count_mismatch,
-            fmt::format("rank {} sends {}, rank 0 {}; give all ranks the same", comm.rank(),
-                        shape_text(own.shape[0], own.shape[1]), shape_text(first[0], first[1])),
-            comm.rank());
+        throw_error_of(comm.rank(), errc::count_mismatch,
+                       "rank {} sends {}, rank 0 {}; give all ranks the same", comm.rank(),
+                       shape_text(own.shape[0], own.shape[1]), shape_text(first[0], first[1]));
     });
     agree(comm, difference);
     throw error(errc::count_mismatch, does_not_add_up);
@@ -239,8 +220,8 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
     auto& memory = state.memory(where);
     const auto by_region = [&](const exchange_function& across) -> exchange_function {
         const kept_route& inside = state.inside_region(where);
-        return [&inside, across](const exchange_task& task, std::vector<byte_message>& found) {
-            return exchange_by_region(task, inside, across, found);
+        return [&inside, across](const exchange_task& task) {
+            return exchange_by_region(task, inside, across);
         };
     };
     switch (algorithm.method) {
@@ -250,38 +231,29 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
         case exchange_method::locality_personalized: return by_region(exchange_by_allreduce);
         case exchange_method::locality_nonblocking: return by_region(exchange_by_consensus);
         case exchange_method::locality_rma:
-            return by_region(
-                [&memory](const exchange_task& task, std::vector<byte_message>& found) {
-                    return memory.between_fences.exchange_of_any_size(task.mail, task.messages,
-                                                                      task.vote(), found);
-                });
+            return by_region([&memory](const exchange_task& task) {
+                return memory.between_fences.exchange_of_any_size(task);
+            });
         case exchange_method::rma:
-            return [&memory, message_bytes](const exchange_task& task,
-                                            std::vector<byte_message>& found) {
-                return memory.window.exchange(task.mail, task.messages, message_bytes, task.vote(),
-                                              found);
+            return [&memory, message_bytes](const exchange_task& task) {
+                return memory.window.exchange(task, message_bytes);
             };
         case exchange_method::rma_fence:
-            return [&memory, message_bytes](const exchange_task& task,
-                                            std::vector<byte_message>& found) {
-                return memory.between_fences.exchange(task.mail, task.messages, message_bytes,
-                                                      task.vote(), found);
+            return [&memory, message_bytes](const exchange_task& task) {
+                return memory.between_fences.exchange(task, message_bytes);
             };
         case exchange_method::shared_memory: {
             auto& send_buffers = memory.make_send_buffers(where.comm());
-            return [&memory, &send_buffers, max_forwarded_bytes](const exchange_task& task,
-                                                                 std::vector<byte_message>& found) {
-                return exchange_by_node(task, memory.nodes, send_buffers, max_forwarded_bytes,
-                                        found);
+            return [&memory, &send_buffers, max_forwarded_bytes](const exchange_task& task) {
+                return exchange_by_node(task, memory.nodes, send_buffers, max_forwarded_bytes);
             };
         }
         case exchange_method::routed: break;
     }
     const kept_route& way = state.over_all(algorithm.route, where);
-    return
-        [&way, max_forwarded_bytes](const exchange_task& task, std::vector<byte_message>& found) {
-            return exchange_routed(task, way, max_forwarded_bytes, found);
-        };
+    return [&way, max_forwarded_bytes](const exchange_task& task) {
+        return exchange_routed(task, way, max_forwarded_bytes);
+    };
 }
 
 }  // namespace
@@ -352,12 +324,13 @@ byte_inbox exchange(const context& where, const bytes_to_send& to_send,
         vote_of(to_send.shape, fault.has_value(), to_send.same, bits == nullptr ? 0 : *bits);
     mailbox mail(comm, where.topology(), options.max_message_bytes, inbox);
     std::uint32_t common_bits = 0;
-    exchange_task task{mail,  state.next_tags(), std::move(others), own, options.num_sources,
-                       fault, common_bits};
+    std::vector<byte_message> found;
+    exchange_task task{
+        mail, state.next_tags(), std::move(others), own, options.num_sources, fault, common_bits,
+        found};
     if (task.num_sources) *task.num_sources -= num_own;
 
-    std::vector<byte_message> found;
-    if (!run(task, found)) throw_agreed(comm, fault, own, to_send.same);
+    if (!run(task)) throw_agreed(comm, fault, own, to_send.same);
     if (bits != nullptr) *bits = common_bits;
     task.note_fault_of([&] { with_reserve([&] { inbox.add(found); }); });
     if (fault && late == nullptr) throw *fault;

@@ -1,9 +1,8 @@
 #include "crossdock/sparse_exchange.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 
+#include "../base/throw_error.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "datatype_values_mpi.hpp"
 
@@ -13,9 +12,9 @@ namespace {
 
 void require_length(const char* what, std::size_t length, std::size_t expected) {
     if (length == expected) return;
-    throw error(errc::size_mismatch,
-                fmt::format("the lengths of {} and destinations are {} and {}; give one for each",
-                            what, length, expected));
+    throw_error(errc::size_mismatch,
+                "the lengths of {} and destinations are {} and {}; give one for each", what, length,
+                expected);
 }
 
 // Messages with values one after the other, or at displacements.
@@ -31,11 +30,9 @@ std::vector<addressed_values> address(std::span<const rank_t> destinations,
     for (std::size_t i = 0; i < destinations.size(); ++i) {
         const count_t first = displacements.empty() ? next : displacements[i];
         if (counts[i] < 0 || first < 0) {
-            throw error(
-                errc::invalid_argument,
-                fmt::format(
-                    "message {} to rank {} has count {} and displacement {}; the least is 0", i,
-                    destinations[i], counts[i], first));
+            throw_error(errc::invalid_argument,
+                        "message {} to rank {} has count {} and displacement {}; the least is 0", i,
+                        destinations[i], counts[i], first);
         }
         if (counts[i] > std::numeric_limits<count_t>::max() - next)
             throw error(errc::count_overflow, "the messages have 2^63 values or more");
@@ -48,8 +45,8 @@ std::vector<addressed_values> address(std::span<const rank_t> destinations,
 // Messages of one size, one after the other.
 std::vector<addressed_values> address(std::span<const rank_t> destinations, count_t count) {
     if (count < 0)
-        throw error(errc::invalid_argument,
-                    fmt::format("there are {} values per message; the least is 0", count));
+        throw_error(errc::invalid_argument, "there are {} values per message; the least is 0",
+                    count);
     return address(destinations, std::vector<count_t>(destinations.size(), count), {});
 }
 
@@ -68,10 +65,10 @@ bytes_to_send to_send_or_fault(const message_shape& shape, std::span<const std::
         to_send.messages.reserve(messages.size());
         for (const auto& [destination, first, count] : messages) {
             if (count > num_values || first > num_values - count) {
-                throw error(errc::size_mismatch,
-                            fmt::format("the message to rank {} has values [{}, {}), but there are "
-                                        "{}; give a longer array",
-                                        destination, first, first + count, num_values));
+                throw_error(errc::size_mismatch,
+                            "the message to rank {} has values [{}, {}), but there are "
+                            "{}; give a longer array",
+                            destination, first, first + count, num_values);
             }
             to_send.messages.push_back(
                 {destination, count * shape.item_bytes,
@@ -136,10 +133,9 @@ bytes_to_send listed_bytes_to_send(const integer_range& destinations, const inte
         std::vector<count_t> lengths;
         for (std::size_t i = 0; i < destinations.size(); ++i) {
             if (destinations[i] != static_cast<rank_t>(destinations[i])) {
-                throw error(
-                    errc::rank_out_of_range,
-                    fmt::format("destination {} is {}, which is no rank of any communicator", i,
-                                destinations[i]));
+                throw_error(errc::rank_out_of_range,
+                            "destination {} is {}, which is no rank of any communicator", i,
+                            destinations[i]);
             }
             ranks.push_back(static_cast<rank_t>(destinations[i]));
         }

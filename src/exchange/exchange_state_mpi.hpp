@@ -11,26 +11,10 @@
 #include "crossdock/context.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
-#include "fence_window_mpi.hpp"
-#include "put_window_mpi.hpp"
 #include "shared_send_buffers.hpp"
+#include "windows_mpi.hpp"
 
 namespace crossdock {
-
-/// @brief The tags of one exchange.
-///
-/// A rank may be one exchange ahead of another, never two: to complete one it must have heard, in
-/// one way or another, from all ranks. So tags are used in turn by even and odd exchanges.
-struct exchange_tags {
-    static constexpr int max_stages = 32;
-    static constexpr int count = max_stages + 2;
-
-    int first = 0;
-
-    int found() const noexcept { return first; }          ///< messages whose sources are unknown
-    int announced() const noexcept { return first + 1; }  ///< messages announced on a route
-    int stage(int s) const noexcept { return first + 2 + s; }
-};
 
 /// @brief A route over the ranks of a communicator or of this rank's region, and the partners on
 /// it.

@@ -1,7 +1,8 @@
 /// @file
-/// @brief Messages of any length between ranks that need not expect them.
+/// @brief Messages of any length between ranks that need not expect them, and what an algorithm does with them.
 #pragma once
 
+#include <cstring>
 #include <deque>
 #include <forward_list>
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../base/rank_fault_mpi.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 #include "forwarder.hpp"
 
@@ -134,5 +136,73 @@ class mailbox {
     exchange_traffic sent_;
     int num_pauses_ = 0;
 };
+
+/// @brief The tags of one exchange.
+///
+/// A rank may be one exchange ahead of another, never two: to complete one it must have heard, in
+/// one way or another, from all ranks. So tags are used in turn by even and odd exchanges.
+struct exchange_tags {
+    static constexpr int max_stages = 32;
+    static constexpr int count = max_stages + 2;
+
+    int first = 0;
+
+    int found() const noexcept { return first; }          ///< messages whose sources are unknown
+    int announced() const noexcept { return first + 1; }  ///< messages announced on a route
+    int stage(int s) const noexcept { return first + 2 + s; }
+};
+
+/// @brief What an algorithm works on: messages, none of them to the rank itself.
+struct exchange_task {
+    mailbox& mail;
+    exchange_tags tags;
+    std::vector<byte_message> messages;
+    error_vote own;                      ///< with a fault there are no messages
+    std::optional<count_t> num_sources;  ///< of messages that will come, if known
+    /// Receives what this rank fails with. It takes part in all the rest: if it has not voted yet,
+    /// its vote says so, and otherwise it alone has failed.
+    std::optional<error>& fault;
+    /// Receives the bits of votes that all ranks have, where messages carry an `agreement`; else 0.
+    std::uint32_t& common_bits;
+    std::vector<byte_message>& found;  ///< receives what came, in memory of the mailbox's inbox
+
+    error_vote vote() const { return {own.has_fault || fault.has_value(), own.shape, own.bits}; }
+
+    /// @brief Whether the ranks have agreed that all is good.
+    bool take(const agreement& agreed) const {
+        common_bits = agreed.common_bits;
+        return agreed.is_good();
+    }
+
+    /// @brief Does what this rank does in any case.
+    template <class Part>
+    void note_fault_of(Part&& part) const noexcept {
+        try {
+            part();
+        } catch (...) {
+            if (!fault) fault = current_error_of(mail.comm().rank());
+        }
+    }
+};
+
+inline constexpr auto word_bytes = static_cast<count_t>(sizeof(std::int64_t));
+
+/// @brief The words of a message, where they lie.
+inline byte_message bytes_of(const word_message& message) {
+    return {message.peer, static_cast<count_t>(message.words.size()) * word_bytes,
+            reinterpret_cast<const std::byte*>(message.words.data())};
+}
+
+/// @brief Copies of what came.
+inline std::vector<word_message> words_of(const byte_inbox& arrived) {
+    std::vector<word_message> inbox;
+    inbox.reserve(arrived.messages().size());
+    for (const auto& [source, num_bytes, data] : arrived.messages()) {
+        auto& words = inbox.emplace_back(word_message{source, {}}).words;
+        words.resize(static_cast<std::size_t>(num_bytes / word_bytes));
+        if (num_bytes > 0) std::memcpy(words.data(), data, static_cast<std::size_t>(num_bytes));
+    }
+    return inbox;
+}
 
 }  // namespace crossdock

@@ -52,8 +52,7 @@ void carry(const exchange_task& task, const kept_route& way, forwarder& envelope
 
 }  // namespace
 
-void take_arrived(const exchange_task& task, std::span<const envelope> arrived,
-                  std::vector<byte_message>& found) {
+void take_arrived(const exchange_task& task, std::span<const envelope> arrived) {
     mailbox& mail = task.mail;
     for (const auto& message : arrived) {
         task.note_fault_of([&] {
@@ -61,15 +60,15 @@ void take_arrived(const exchange_task& task, std::span<const envelope> arrived,
                 message.is_announced
                     ? mail.start_receive(message.source, message.bytes, task.tags.announced())
                     : byte_message{message.source, message.bytes, message.data};
-            with_reserve([&] { found.push_back(taken); });
+            with_reserve([&] { task.found.push_back(taken); });
         });
     }
     task.note_fault_of(
         [&] { mail.wait_until([&] { return mail.are_received() && mail.are_sent(); }); });
 }
 
-bool exchange_routed(const exchange_task& task, const kept_route& way, count_t max_forwarded_bytes,
-                     std::vector<byte_message>& found) {
+bool exchange_routed(const exchange_task& task, const kept_route& way,
+                     count_t max_forwarded_bytes) {
     mailbox& mail = task.mail;
     forwarder envelopes(*way.r, way.here, task.own);
     for (const auto& message : task.messages) {
@@ -83,12 +82,12 @@ bool exchange_routed(const exchange_task& task, const kept_route& way, count_t m
         });
     }
     carry(task, way, envelopes, true);
-    take_arrived(task, envelopes.arrived(), found);
+    take_arrived(task, envelopes.arrived());
     return task.take(envelopes.agreed());
 }
 
 bool exchange_by_region(const exchange_task& task, const kept_route& inside,
-                        const exchange_function& across, std::vector<byte_message>& found) {
+                        const exchange_function& across) {
     mailbox& mail = task.mail;
     const topology& regions = mail.regions();
     const rank_t here = mail.comm().rank();
@@ -99,8 +98,9 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
     };
 
     std::vector<bundle> bundles;
-    exchange_task crossing{mail,       task.tags,       {}, task.own, std::nullopt,
-                           task.fault, task.common_bits};
+    std::vector<byte_message> arrived;
+    exchange_task crossing{mail,       task.tags,        {},     task.own, std::nullopt,
+                           task.fault, task.common_bits, arrived};
     attempt(here, task.fault, [&] {
         std::vector<placed_envelope> leaving;
         std::unordered_map<region_t, std::size_t> place_of;
@@ -123,8 +123,7 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
                 {counterparts[i], bundles[i].bytes, bundles[i].data.data()});
     });
 
-    std::vector<byte_message> arrived;
-    if (!across(crossing, arrived)) return false;
+    if (!across(crossing)) return false;
     for (const auto& one : arrived) {
         task.note_fault_of([&] {
             const auto opened = with_reserve([&] { return open_bundle(one.data); });
@@ -137,7 +136,9 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
     task.note_fault_of([&] { mail.wait_until([&] { return mail.are_sent(); }); });
     task.note_fault_of([&] {
         for (const auto& message : envelopes.arrived())
-            with_reserve([&] { found.push_back({message.source, message.bytes, message.data}); });
+            with_reserve([&] {
+                task.found.push_back({message.source, message.bytes, message.data});
+            });
     });
     return true;
 }

@@ -1,13 +1,11 @@
 #include "setup_rounds_mpi.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "../base/named_values_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "exchange_state_mpi.hpp"
-#include "word_bytes_mpi.hpp"
 
 namespace crossdock {
 
@@ -155,16 +153,16 @@ void check_sizes(const communicator& comm, const topology& regions, const checke
     given.require_made();
     const pattern& p = given;
     if (regions.num_ranks() != comm.num_ranks()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}; give "
-                                "one of all its ranks",
-                                regions.to_string(), regions.num_ranks(), comm.num_ranks()));
+        throw_error(errc::size_mismatch,
+                    "the topology \"{}\" has {} ranks, but the communicator {}; give "
+                    "one of all its ranks",
+                    regions.to_string(), regions.num_ranks(), comm.num_ranks());
     }
     if (p.rank != comm.rank() || p.num_ranks != comm.num_ranks()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the pattern is of rank {} of {}, but this is rank {} of {}; give "
-                                "each rank its own pattern",
-                                p.rank, p.num_ranks, comm.rank(), comm.num_ranks()));
+        throw_error(errc::size_mismatch,
+                    "the pattern is of rank {} of {}, but this is rank {} of {}; give "
+                    "each rank its own pattern",
+                    p.rank, p.num_ranks, comm.rank(), comm.num_ranks());
     }
     given.check();
 }

@@ -2,7 +2,7 @@
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
-#include "node_leaders.hpp"
+#include "exchange_rules.hpp"
 #include "shared_send_buffers.hpp"
 
 namespace crossdock {
@@ -122,8 +122,7 @@ class node_exchange {
 }  // namespace
 
 bool exchange_by_node(const exchange_task& task, const topology& nodes,
-                      shared_send_buffers& send_buffers, count_t max_forwarded_bytes,
-                      std::vector<byte_message>& found) {
+                      shared_send_buffers& send_buffers, count_t max_forwarded_bytes) {
     mailbox& mail = task.mail;
     const rank_t here = mail.comm().rank();
     node_exchange exchange(task, nodes, send_buffers);
@@ -134,7 +133,7 @@ bool exchange_by_node(const exchange_task& task, const topology& nodes,
         exchange.hold({here, message.peer, message.bytes, message.data, is_announced});
     }
     exchange.carry();
-    take_arrived(task, exchange.arrived(), found);
+    take_arrived(task, exchange.arrived());
     return task.take(exchange.agreed());
 }
 

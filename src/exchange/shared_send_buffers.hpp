@@ -8,8 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "agreement.hpp"
-#include "envelope.hpp"
+#include "forwarder.hpp"
 
 namespace crossdock {
 

@@ -82,11 +82,11 @@ sent_messages send_all(const exchange_task& task) {
     return sent_messages(task.messages).first(num_sent);
 }
 
-void take_all(const exchange_task& task, count_t num_messages, std::vector<byte_message>& found) {
+void take_all(const exchange_task& task, count_t num_messages) {
     for (count_t num_found = 0; num_found < num_messages; ++num_found) {
         task.note_fault_of([&] {
             const auto message = task.mail.wait_for_message(task.tags.found());
-            with_reserve([&] { found.push_back(message); });
+            with_reserve([&] { task.found.push_back(message); });
         });
     }
     task.note_fault_of([&] { task.mail.wait_until([&] { return task.mail.are_sent(); }); });
@@ -94,36 +94,33 @@ void take_all(const exchange_task& task, count_t num_messages, std::vector<byte_
 
 // Messages travel while they are counted. What was counted has been sent, so it is taken even if nothing comes of it.
 bool exchange_counted(const exchange_task& task,
-                      tally (*count)(const exchange_task&, sent_messages),
-                      std::vector<byte_message>& found) {
+                      tally (*count)(const exchange_task&, sent_messages)) {
     const auto counted = count(task, send_all(task));
-    take_all(task, counted.num_messages, found);
+    take_all(task, counted.num_messages);
     return counted.is_good;
 }
 
 // Messages travel while the known numbers are checked. Where these are wrong, what was sent is counted after all,
 // so that it can be taken.
-bool exchange_expected(const exchange_task& task, std::vector<byte_message>& found) {
+bool exchange_expected(const exchange_task& task) {
     const auto sent = send_all(task);
     const auto expected = check_known_sources(task, sent);
-    take_all(task, (expected.is_good ? expected : count_by_allreduce(task, sent)).num_messages,
-             found);
+    take_all(task, (expected.is_good ? expected : count_by_allreduce(task, sent)).num_messages);
     return expected.is_good;
 }
 
 }  // namespace
 
-bool exchange_by_allreduce(const exchange_task& task, std::vector<byte_message>& found) {
-    return task.num_sources ? exchange_expected(task, found)
-                            : exchange_counted(task, count_by_allreduce, found);
+bool exchange_by_allreduce(const exchange_task& task) {
+    return task.num_sources ? exchange_expected(task) : exchange_counted(task, count_by_allreduce);
 }
 
-bool exchange_by_reduce_scatter(const exchange_task& task, std::vector<byte_message>& found) {
-    return task.num_sources ? exchange_expected(task, found)
-                            : exchange_counted(task, count_by_reduce_scatter, found);
+bool exchange_by_reduce_scatter(const exchange_task& task) {
+    return task.num_sources ? exchange_expected(task)
+                            : exchange_counted(task, count_by_reduce_scatter);
 }
 
-bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>& found) {
+bool exchange_by_consensus(const exchange_task& task) {
     const communicator& comm = task.mail.comm();
     const int tag = task.tags.found();
     task.note_fault_of([&] {
@@ -137,7 +134,7 @@ bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>&
         task.note_fault_of([&] {
             const auto message = task.mail.receive(tag);
             has_come = message.has_value();
-            if (message) with_reserve([&] { found.push_back(*message); });
+            if (message) with_reserve([&] { task.found.push_back(*message); });
         });
         return has_come;
     };

@@ -65,19 +65,24 @@ class schedule_builder {
 
   private:
     struct program {
-        std::vector<operation> operations;
-        std::vector<std::size_t> first_required{0};
-        numbers required;
+        schedule own;  // of one rank
         numbers ready;
     };
 
     program& at(rank_t rank) { return programs_[static_cast<std::size_t>(rank)]; }
     const program& at(rank_t rank) const { return programs_[static_cast<std::size_t>(rank)]; }
 
-    static std::uint32_t add(program& to, const operation& what,
-                             std::span<const std::uint32_t> required);
-
     std::vector<program> programs_;
 };
+
+/// @brief All ranks sum words; each begins when it is ready, and is ready again with the result.
+void add_allreduce(schedule_builder& into, count_t num_words, int first_tag);
+
+/// @brief The same among some ranks.
+void add_allreduce(schedule_builder& into, std::span<const rank_t> ranks, count_t num_words,
+                   int first_tag);
+
+/// @brief The same, but every rank gets an equal part of the sum.
+void add_reduce_scatter(schedule_builder& into, count_t num_words, int first_tag);
 
 }  // namespace crossdock

@@ -1,11 +1,11 @@
-#include "src/exchange/node_leaders.hpp"
+#include "src/exchange/exchange_rules.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace crossdock::node_leaders_test {
+namespace crossdock::exchange_rules_test {
 namespace {
 
 // "sender>receiver" for every pair of nodes, by the first and then the second.
@@ -44,4 +44,4 @@ TEST(NodeLeaders, AreMembersOfNodesOfAnySizeAndOrder) {
 }
 
 }  // namespace
-}  // namespace crossdock::node_leaders_test
+}  // namespace crossdock::exchange_rules_test
