@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "../base/throw_error.hpp"
 #include "crossdock/detail/base/picoseconds.hpp"
 
 namespace crossdock {
@@ -101,8 +102,8 @@ route_choice choose_route(const rank_layout& layout, std::span<const pattern> pa
                           const machine& m, const estimate_options& options) {
     const auto num_ranks = static_cast<std::size_t>(layout.num_ranks());
     if (patterns.size() != num_ranks) {
-        throw error(errc::size_mismatch,
-                    fmt::format("there are {} patterns, but {} ranks", patterns.size(), num_ranks));
+        throw_error(errc::size_mismatch, "there are {} patterns, but {} ranks", patterns.size(),
+                    num_ranks);
     }
     validate(m);
     const auto names = candidate_routes(layout.regions(), m);

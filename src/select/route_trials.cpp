@@ -1,12 +1,11 @@
 #include "crossdock/detail/select/route_trials.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <utility>
 
+#include "../base/throw_error.hpp"
 #include "crossdock/detail/base/picoseconds.hpp"
 
 namespace crossdock {
@@ -16,12 +15,10 @@ namespace {
 void check(const measure_options& options) {
     if (options.max_candidates < 1 || options.exchanges_each < 1 ||
         !(options.max_lost_seconds >= 0)) {
-        throw error(
-            errc::invalid_argument,
-            fmt::format(
-                "max_candidates is {}, exchanges_each {} and max_lost_seconds {}; the least "
-                "are 1, 1 and 0",
-                options.max_candidates, options.exchanges_each, options.max_lost_seconds));
+        throw_error(errc::invalid_argument,
+                    "max_candidates is {}, exchanges_each {} and max_lost_seconds {}; the least "
+                    "are 1, 1 and 0",
+                    options.max_candidates, options.exchanges_each, options.max_lost_seconds);
     }
 }
 
