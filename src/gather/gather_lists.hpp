@@ -6,7 +6,6 @@
 
 #include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/pattern.hpp"
-#include "id_groups.hpp"
 #include "shared_ids_mpi.hpp"
 
 namespace crossdock {

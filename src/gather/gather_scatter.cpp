@@ -7,13 +7,13 @@
 #include <variant>
 
 #include "../base/rank_fault_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../neighbor/automatic_route.hpp"
 #include "../neighbor/compile_mpi.hpp"
 #include "../neighbor/trial_runs.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "gathering.hpp"
-#include "started_gathers_mpi.hpp"
 
 namespace crossdock {
 
@@ -62,10 +62,10 @@ void list_options(named_values& values, const context& where, const gather_optio
 void check_method(const std::string& method) {
     for (const auto& known : {automatic_method, by_owners, by_holders})
         if (method == known) return;
-    throw error(errc::invalid_argument,
-                fmt::format("there is no method \"{}\"; there are \"auto\", \"owners\" and "
-                            "\"holders\"",
-                            method));
+    throw_error(errc::invalid_argument,
+                "there is no method \"{}\"; there are \"auto\", \"owners\" and "
+                "\"holders\"",
+                method);
 }
 
 // The ids of all ranks, as this one sees them.
@@ -118,10 +118,11 @@ std::string name_of(const std::string& method, const std::string& route) {
     return method + " " + route;
 }
 
-class method_chooser {
+// The methods of a gather-scatter: what they are estimated to cost, and their plans.
+class method_maker {
   public:
-    method_chooser(const context& where, const gather_lists& lists, const shared_ids& shared,
-                   const gather_options& options)
+    method_maker(const context& where, const gather_lists& lists, const shared_ids& shared,
+                 const gather_options& options)
         : where_(where), lists_(lists), shared_(shared), options_(options) {}
 
     method_choice choose() const {
@@ -136,11 +137,27 @@ class method_chooser {
         if (options_.method != by_holders) add_owners(all, *down.choice);
         if (options_.method != by_owners && allows_holders(shared_))
             add(all, by_holders, resolve(lists_.between_holders, 2).choice->candidates);
-        std::stable_sort(all.candidates.begin(), all.candidates.end(),
-                         [](const candidate_price& a, const candidate_price& b) {
-                             return a.seconds < b.seconds;
-                         });
+        std::ranges::stable_sort(all.candidates, {}, &candidate_price::seconds);
         return {std::move(all), false, down.is_measured};
+    }
+
+    gather_plans compile_named(const std::string& method_and_route) const {
+        const auto blank = method_and_route.find(' ');
+        auto plans = with_reserve([&] {
+            return gather_plans{.by_owners = method_and_route.substr(0, blank) == by_owners,
+                                .route = method_and_route.substr(blank + 1)};
+        });
+        // A route that does not exist is an error even if nothing travels.
+        plans.to_holders =
+            along(plans.route, plans.by_owners ? lists_.to_holders : lists_.between_holders);
+        if (shared_.most_holders == 0) {
+            plans.to_holders = nullptr;
+        } else if (plans.by_owners && shared_.has_givers) {
+            plans.to_unflagged = shared_.has_flagged_holders
+                                     ? along(plans.route, lists_.to_unflagged)
+                                     : plans.to_holders;
+        }
+        return plans;
     }
 
   private:
@@ -148,6 +165,10 @@ class method_chooser {
     resolved_route resolve(const pattern& p, count_t passes_over_slots = 1) const {
         return resolve_route(where_, {p, lists_.fault}, exchange_options_of(options_),
                              equal_arguments("a gather-scatter"), passes_over_slots);
+    }
+
+    std::shared_ptr<const plan> along(const std::string& route, const pattern& p) const {
+        return find_or_compile(where_, {p, lists_.fault}, route, {options_.deduplicate});
     }
 
     const std::string& method_on_given_route() const {
@@ -171,49 +192,10 @@ class method_chooser {
             if (shared_.has_flagged_holders) apart = resolve(lists_.to_unflagged).choice;
             const auto& up = apart ? *apart : down;
             for (auto& price : prices)
-                price.seconds += std::find_if(up.candidates.begin(), up.candidates.end(),
-                                              [&](const candidate_price& other) {
-                                                  return other.route == price.route;
-                                              })
-                                     ->seconds;
+                price.seconds +=
+                    std::ranges::find(up.candidates, price.route, &candidate_price::route)->seconds;
         }
         add(all, by_owners, prices);
-    }
-
-    const context& where_;
-    const gather_lists& lists_;
-    const shared_ids& shared_;
-    const gather_options& options_;
-};
-
-class plan_compiler_of_methods {
-  public:
-    plan_compiler_of_methods(const context& where, const gather_lists& lists,
-                             const shared_ids& shared, const gather_options& options)
-        : where_(where), lists_(lists), shared_(shared), options_(options) {}
-
-    gather_plans compile_named(const std::string& method_and_route) const {
-        const auto blank = method_and_route.find(' ');
-        auto plans = with_reserve([&] {
-            return gather_plans{.by_owners = method_and_route.substr(0, blank) == by_owners,
-                                .route = method_and_route.substr(blank + 1)};
-        });
-        // A route that does not exist is an error even if nothing travels.
-        plans.to_holders =
-            along(plans.route, plans.by_owners ? lists_.to_holders : lists_.between_holders);
-        if (shared_.most_holders == 0) {
-            plans.to_holders = nullptr;
-        } else if (plans.by_owners && shared_.has_givers) {
-            plans.to_unflagged = shared_.has_flagged_holders
-                                     ? along(plans.route, lists_.to_unflagged)
-                                     : plans.to_holders;
-        }
-        return plans;
-    }
-
-  private:
-    std::shared_ptr<const plan> along(const std::string& route, const pattern& p) const {
-        return find_or_compile(where_, {p, lists_.fault}, route, {options_.deduplicate});
     }
 
     const context& where_;
@@ -246,10 +228,10 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
                               "has {}; name \"owners\" or \"auto\"",
                               shared_ids::most_listed, found.shared.most_holders));
     const auto lists = make_lists(where, static_cast<count_t>(ids.size()), found, may_ask_holders);
-    const auto choice = method_chooser(where, *lists, found.shared, options).choose();
-    const plan_compiler_of_methods compiler(where, *lists, found.shared, options);
+    const method_maker methods(where, *lists, found.shared, options);
+    const auto choice = methods.choose();
     const auto make = [&](const std::string& name) {
-        const auto plans = compiler.compile_named(name);
+        const auto plans = methods.compile_named(name);
         return with_reserve([&] {
             return std::make_unique<gathering>(where, lists, plans, exchange_options_of(options));
         });
@@ -273,6 +255,37 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
             }),
             options.item_bytes, shared_choice};
 }
+
+// Goes on with operations whose first half is under way, while a rank waits elsewhere.
+//
+// One at a time: what an operation waits for makes progress on all work, and so would come here
+// again for every other one.
+class started_gathers final : public communicator_resource, private background_work {
+  public:
+    explicit started_gathers(const communicator&) {}
+
+    void add(const communicator& comm, background_work& one) {
+        if (all_.empty()) comm.add_work(this);
+        append_with_reserve(all_, &one);
+    }
+
+    void remove(const communicator& comm, background_work& one) noexcept {
+        std::erase(all_, &one);
+        if (all_.empty()) comm.remove_work(this);
+    }
+
+  private:
+    void progress() override {
+        if (is_in_progress_) return;
+        is_in_progress_ = true;
+        const auto present = with_reserve([&] { return all_; });
+        for (auto* const one : present) one->progress();
+        is_in_progress_ = false;
+    }
+
+    std::vector<background_work*> all_;
+    bool is_in_progress_ = false;
+};
 
 }  // namespace
 
@@ -324,19 +337,16 @@ struct gather_scatter::implementation final : background_work,
 
     void check(const value_arrays& values, const gather_call& how) const {
         if (how.values_per_id <= 0)
-            throw error(
-                errc::invalid_argument,
-                fmt::format("values_per_id is {}, but has to be at least 1", how.values_per_id));
+            throw_error(errc::invalid_argument, "values_per_id is {}, but has to be at least 1",
+                        how.values_per_id);
         if (values.value_bytes == 0)
             throw error(errc::invalid_argument, "values of 0 bytes: a value has at least 1 byte");
         if (values.arrays.empty())
             throw error(errc::invalid_argument, "there is no array to combine: give at least one");
         if (std::cmp_less_equal(num_ids * how.values_per_id, values.shortest)) return;
-        throw error(
-            errc::size_mismatch,
-            fmt::format("rank {} has {} values, but its {} ids need {}, {} for each", comm.rank(),
-                        values.shortest, num_ids, num_ids * how.values_per_id, how.values_per_id),
-            comm.rank());
+        throw_error_of(comm.rank(), errc::size_mismatch,
+                       "rank {} has {} values, but its {} ids need {}, {} for each", comm.rank(),
+                       values.shortest, num_ids, num_ids * how.values_per_id, how.values_per_id);
     }
 
     // If this rank cannot start, it takes part with nothing, so that nobody waits for ever.
