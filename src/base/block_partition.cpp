@@ -1,16 +1,15 @@
 #include "crossdock/block_partition.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
+
+#include "throw_error.hpp"
 
 namespace crossdock {
 
 block_partition block_partition::blocks(count_t num_entries, rank_t num_ranks) {
     if (num_entries < 0 || num_ranks < 1) {
-        throw error(errc::invalid_argument,
-                    fmt::format("{} entries on {} ranks", num_entries, num_ranks));
+        throw_error(errc::invalid_argument, "{} entries on {} ranks", num_entries, num_ranks);
     }
     block_partition result;
     result.num_entries_ = num_entries;
@@ -29,8 +28,7 @@ block_partition block_partition::from_sizes(const std::vector<count_t>& sizes) {
     result.num_ranks_ = checked_cast<rank_t>(sizes.size());
     result.firsts_.push_back(0);
     for (const count_t size : sizes) {
-        if (size < 0)
-            throw error(errc::invalid_argument, fmt::format("a part of {} entries", size));
+        if (size < 0) throw_error(errc::invalid_argument, "a part of {} entries", size);
         if (size > std::numeric_limits<count_t>::max() - result.firsts_.back())
             throw error(errc::count_overflow, "parts of more entries than can be counted");
         result.firsts_.push_back(result.firsts_.back() + size);

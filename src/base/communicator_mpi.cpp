@@ -17,6 +17,7 @@
 #include "crossdock/detail/base/suspension.hpp"
 #include "environment_mpi.hpp"
 #include "named_values_mpi.hpp"
+#include "throw_error.hpp"
 
 namespace crossdock {
 
@@ -339,10 +340,10 @@ tag_block communicator::reserve_tags(int count) const {
     auto first = pool.take(count);
     if (!first) first = pool.take_released(*this, count);
     if (!first) {
-        throw error(errc::count_overflow,
-                    "no " + std::to_string(count) + " message tags are left on this context: " +
-                        std::to_string(pool.num_taken()) + " of " + std::to_string(pool.most()) +
-                        " are taken; end objects that are not used any more");
+        throw_error(errc::count_overflow,
+                    "no {} message tags are left on this context: {} of {} are taken; end objects "
+                    "that are not used any more",
+                    count, pool.num_taken(), pool.most());
     }
     return {state_->tags, *first, count};
 }

@@ -1,8 +1,8 @@
 #include "datatype_mpi.hpp"
 
-#include <fmt/format.h>
-
 #include <vector>
+
+#include "throw_error.hpp"
 
 namespace crossdock {
 
@@ -21,11 +21,11 @@ datatype_layout::datatype_layout(MPI_Datatype datatype) {
 void datatype_layout::require_in_extent() const {
     if (lower_bound == 0 && true_lower_bound >= 0 && true_lower_bound + true_extent <= extent)
         return;
-    throw error(errc::invalid_argument,
-                fmt::format("a value of the datatype lies in [{}, {}), its extent is [{}, {}): it "
-                            "must begin at 0 and hold the value",
-                            true_lower_bound, true_lower_bound + true_extent, lower_bound,
-                            lower_bound + extent));
+    throw_error(errc::invalid_argument,
+                "a value of the datatype lies in [{}, {}), its extent is [{}, {}): it "
+                "must begin at 0 and hold the value",
+                true_lower_bound, true_lower_bound + true_extent, lower_bound,
+                lower_bound + extent);
 }
 
 void require_commutative(MPI_Op operation) {

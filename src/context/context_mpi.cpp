@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "../base/environment_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../topology/agreement_text_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
@@ -19,10 +20,10 @@ constexpr const char* topology_variable = "CROSSDOCK_TOPOLOGY";
 
 void check_num_ranks(const communicator& comm, const topology& regions, const char* what) {
     if (regions.num_ranks() == comm.num_ranks()) return;
-    throw error(errc::size_mismatch,
-                fmt::format("the {} \"{}\" has {} ranks, but the communicator {}; give one of all "
-                            "its ranks",
-                            what, regions.to_string(), regions.num_ranks(), comm.num_ranks()));
+    throw_error(errc::size_mismatch,
+                "the {} \"{}\" has {} ranks, but the communicator {}; give one of all "
+                "its ranks",
+                what, regions.to_string(), regions.num_ranks(), comm.num_ranks());
 }
 
 topology topology_of(const communicator& comm, const context_options& options) {
@@ -39,7 +40,7 @@ topology topology_of(const communicator& comm, const context_options& options) {
             return topology::from_string(text, comm.num_ranks());
         } catch (const error& fault) {
             if (is_given) throw;
-            throw error(fault.code(), fmt::format("{}: {}", topology_variable, fault.what()));
+            throw_error(fault.code(), "{}: {}", topology_variable, fault.what());
         }
     });
 }

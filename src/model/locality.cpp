@@ -1,16 +1,15 @@
 #include "crossdock/detail/model/locality.hpp"
 
-#include <fmt/format.h>
+#include "../base/throw_error.hpp"
 
 namespace crossdock {
 
 rank_layout::rank_layout(topology regions, topology nodes)
     : regions_(std::move(regions)), nodes_(std::move(nodes)) {
     if (regions_.num_ranks() == nodes_.num_ranks()) return;
-    throw error(errc::size_mismatch,
-                fmt::format("the regions \"{}\" have {} ranks, but the nodes \"{}\" have {}",
-                            regions_.to_string(), regions_.num_ranks(), nodes_.to_string(),
-                            nodes_.num_ranks()));
+    throw_error(errc::size_mismatch,
+                "the regions \"{}\" have {} ranks, but the nodes \"{}\" have {}",
+                regions_.to_string(), regions_.num_ranks(), nodes_.to_string(), nodes_.num_ranks());
 }
 
 locality_level rank_layout::level_of(rank_t a, rank_t b) const {

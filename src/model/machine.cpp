@@ -1,14 +1,17 @@
 #include "crossdock/machine.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
-#include "../base/json_fields.hpp"
+#include "../base/throw_error.hpp"
 #include "preset_texts.hpp"
 
 namespace crossdock {
@@ -20,7 +23,143 @@ constexpr double most_seconds = 1000;  // of one message; and picoseconds of man
 constexpr const char* default_name = "generic_100g";
 
 [[noreturn]] void refuse(const machine& m, const std::string& what) {
-    throw error(errc::invalid_argument, fmt::format("the machine \"{}\": {}", m.name, what));
+    throw_error(errc::invalid_argument, "the machine \"{}\": {}", m.name, what);
+}
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const std::string& what) { throw error(errc::parse_error, what); }
+
+// "levels.network.eager" of the keys one by one.
+std::string joined(const std::vector<std::string>& keys) {
+    return fmt::format("{}", fmt::join(keys, "."));
+}
+
+// The strings, numbers and other scalars of an object and of the objects in it. Other than a document, it can
+// be destroyed where memory has run out: json moves nested values into a new vector, in its destructor.
+class json_fields {
+  public:
+    using path = std::vector<std::string>;  // keys, from the outermost one
+
+    // @throws error(errc::parse_error)  not JSON, not an object, or with an array in it
+    static json_fields parse(const std::string& text);
+
+    // Field by field, ordered by path.
+    const std::map<path, json>& all() const noexcept { return scalars_; }
+
+    void set(path where, json scalar) {
+        scalars_.insert_or_assign(std::move(where), std::move(scalar));
+    }
+
+    // Takes a field out.
+    // @throws error(errc::parse_error)  it is missing, of another type, or a number that does not fit
+    template <class Value>
+    void take(const path& where, Value& value) {
+        const auto found = scalars_.find(where);
+        if (found == scalars_.end())
+            refuse(fmt::format("the field \"{}\" is missing", joined(where)));
+        try {
+            found->second.get_to(value);
+        } catch (const json::type_error&) {
+            refuse(fmt::format("the field \"{}\" has another type", joined(where)));
+        }
+        // Conversions round and wrap numbers that do not fit, silently.
+        if (json(value) != found->second)
+            refuse(fmt::format("the number \"{}\" does not fit", joined(where)));
+        scalars_.erase(found);
+    }
+
+    // The object as JSON, which `parse` reads.
+    std::string dump() const;
+
+  private:
+    std::map<path, json> scalars_;
+};
+
+// What nlohmann::json::sax_parse calls; false would end it.
+class field_collector {
+  public:
+    explicit field_collector(json_fields& fields) : fields_(fields) {}
+
+    bool null() { return add(nullptr); }
+    bool boolean(bool value) { return add(value); }
+    bool number_integer(json::number_integer_t value) { return add(value); }
+    bool number_unsigned(json::number_unsigned_t value) { return add(value); }
+    bool number_float(json::number_float_t value, const std::string&) { return add(value); }
+    bool string(std::string& value) { return add(std::move(value)); }
+    bool binary(json::binary_t&) { refuse("it has binary values"); }
+
+    bool start_object(std::size_t) {
+        keys_.emplace_back();
+        is_empty_ = true;
+        return true;
+    }
+    bool key(std::string& name) {
+        keys_.back() = std::move(name);
+        is_empty_ = false;
+        return true;
+    }
+    bool end_object() {
+        keys_.pop_back();
+        if (std::exchange(is_empty_, false) && !keys_.empty()) add(nullptr);
+        return true;
+    }
+    bool start_array(std::size_t) {
+        refuse(keys_.empty() ? "it is not an object" : joined(keys_) + " is an array");
+    }
+    bool end_array() { return true; }
+
+    bool parse_error(std::size_t byte, const std::string&, const json::exception&) {
+        refuse(fmt::format("it is not JSON, from byte {} on", byte));
+    }
+
+  private:
+    bool add(json scalar) {
+        if (keys_.empty()) refuse("it is not an object");
+        fields_.set(keys_, std::move(scalar));
+        return true;
+    }
+
+    json_fields& fields_;
+    json_fields::path keys_;  // of the value that comes next
+    bool is_empty_ = false;   // the innermost object so far
+};
+
+json_fields json_fields::parse(const std::string& text) {
+    json_fields fields;
+    field_collector collector(fields);
+    json::sax_parse(text, &collector);
+    return fields;
+}
+
+std::string json_fields::dump() const {
+    std::string text = "{";
+    path outer;  // the objects that are open
+    const char* separator = "\n";
+    const auto begin_line = [&] {
+        text += std::exchange(separator, ",\n");
+        text.append(2 * outer.size() + 2, ' ');
+    };
+    const auto close_to = [&](std::size_t depth) {
+        while (outer.size() > depth) {
+            outer.pop_back();
+            text += '\n' + std::string(2 * outer.size() + 2, ' ') + '}';
+        }
+    };
+    for (const auto& [keys, scalar] : scalars_) {
+        const auto differ = std::mismatch(outer.begin(), outer.end(), keys.begin(), keys.end() - 1);
+        close_to(static_cast<std::size_t>(differ.first - outer.begin()));
+        for (auto depth = outer.size(); depth + 1 < keys.size(); ++depth) {
+            begin_line();
+            text += json(keys[depth]).dump() + ": {";
+            separator = "\n";
+            outer.push_back(keys[depth]);
+        }
+        begin_line();
+        text += json(keys.back()).dump() + ": " + scalar.dump();
+    }
+    close_to(0);
+    return text + "\n}\n";
 }
 
 // Calls `use` with the path and the field of each number.
@@ -135,8 +274,8 @@ machine machine_from_json(const std::string& text) {
         std::string found;
         all.take({"schema"}, found);
         if (found != schema) {
-            throw error(errc::parse_error,
-                        fmt::format("expected one of schema {}, found \"{}\"", schema, found));
+            throw_error(errc::parse_error, "expected one of schema {}, found \"{}\"", schema,
+                        found);
         }
         all.take({"name"}, m.name);
         all.take({"description"}, m.description);
@@ -145,13 +284,12 @@ machine machine_from_json(const std::string& text) {
         while (!all.all().empty()) {
             const auto path = all.all().begin()->first;
             if (path.size() != 2 || path[0] != "sources") {
-                throw error(errc::parse_error,
-                            fmt::format("the field \"{}\" is unknown", joined(path)));
+                throw_error(errc::parse_error, "the field \"{}\" is unknown", joined(path));
             }
             all.take(path, m.sources[path[1]]);
         }
     } catch (const error& fault) {
-        throw error(fault.code(), fmt::format("not a machine: {}", fault.what()));
+        throw_error(fault.code(), "not a machine: {}", fault.what());
     }
     validate(m);
     return m;
@@ -172,10 +310,9 @@ machine load_machine(const std::string& name_or_path) {
     std::ifstream file(name_or_path);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) {
-        throw error(
-            errc::file_error,
-            fmt::format("\"{}\" is neither a file that can be read nor one of the machines {}",
-                        name_or_path, list_of_presets()));
+        throw_error(errc::file_error,
+                    "\"{}\" is neither a file that can be read nor one of the machines {}",
+                    name_or_path, list_of_presets());
     }
     try {
         return machine_from_json(text.str());

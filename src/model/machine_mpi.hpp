@@ -9,6 +9,16 @@
 
 namespace crossdock {
 
+/// @brief `default_machine()`; or where ranks are more than cores, "shared_cores" with as many
+/// cores.
+///
+/// Ranks that take turns on a core are no part of a production run, and price stages and messages
+/// by other numbers: a stage is a turn of every rank, and a message keeps others from working.
+/// @return lives as long as the communicator is open; the same on all ranks, and at every call
+/// @par Collective
+/// Yes; blocks when it is asked for the first time, and never again.
+const machine& assumed_machine(const communicator& comm);
+
 /// @brief What CROSSDOCK_MACHINE says in the environment of rank 0, or else `assumed_machine`.
 ///
 /// It is a preset's name or a file, which rank 0 alone reads. The same machine on all ranks, and

@@ -1,7 +1,5 @@
 #include "crossdock/pattern.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <unordered_map>
 
 #include "../base/index_check.hpp"
+#include "../base/throw_error.hpp"
 
 namespace crossdock {
 
@@ -26,35 +25,29 @@ struct side {
 void validate_offsets(const pattern& p, const side& s) {
     const std::vector<count_t>& offsets = s.list.offsets;
     if (offsets.size() != s.list.size() + 1) {
-        throw error(errc::size_mismatch,
-                    fmt::format("{} {}s of {} {} need {} offsets, not {}", s.list.size(),
-                                s.neighbor, s.self, p.rank, s.list.size() + 1, offsets.size()),
-                    p.rank);
+        throw_error_of(p.rank, errc::size_mismatch, "{} {}s of {} {} need {} offsets, not {}",
+                       s.list.size(), s.neighbor, s.self, p.rank, s.list.size() + 1,
+                       offsets.size());
     }
     if (offsets.front() != 0 || !std::in_range<count_t>(s.list.indices.size()) ||
         offsets.back() != static_cast<count_t>(s.list.indices.size())) {
-        throw error(
-            errc::size_mismatch,
-            fmt::format("the offsets of {} {} run from {} to {}, but it lists {} {}s", s.self,
-                        p.rank, offsets.front(), offsets.back(), s.list.indices.size(), s.index),
-            p.rank);
+        throw_error_of(p.rank, errc::size_mismatch,
+                       "the offsets of {} {} run from {} to {}, but it lists {} {}s", s.self,
+                       p.rank, offsets.front(), offsets.back(), s.list.indices.size(), s.index);
     }
     const auto decrease = std::is_sorted_until(offsets.begin(), offsets.end());
     if (decrease != offsets.end()) {
-        throw error(errc::invalid_argument,
-                    fmt::format("the offsets of {} {} decrease from {} to {}", s.self, p.rank,
-                                *(decrease - 1), *decrease),
-                    p.rank);
+        throw_error_of(p.rank, errc::invalid_argument,
+                       "the offsets of {} {} decrease from {} to {}", s.self, p.rank,
+                       *(decrease - 1), *decrease);
     }
 }
 
 void validate_ranks(const pattern& p, const side& s) {
     for (const rank_t neighbor : s.list.ranks) {
         if (neighbor >= 0 && neighbor < p.num_ranks) continue;
-        throw error(errc::rank_out_of_range,
-                    fmt::format("{} {} of {} {} is outside [0, {})", s.neighbor, neighbor, s.self,
-                                p.rank, p.num_ranks),
-                    p.rank);
+        throw_error_of(p.rank, errc::rank_out_of_range, "{} {} of {} {} is outside [0, {})",
+                       s.neighbor, neighbor, s.self, p.rank, p.num_ranks);
     }
 }
 
@@ -64,18 +57,16 @@ void validate_indices(const pattern& p, const side& s) {
     for (std::size_t entry = 0; entry < s.list.size(); ++entry) {
         const auto found = std::ranges::find_if(s.list[entry], is_outside);
         if (found == s.list[entry].end()) continue;
-        throw error(errc::index_out_of_range,
-                    fmt::format("{} {} of {} {} for {} {} is outside [0, {})", s.index, *found,
-                                s.self, p.rank, s.neighbor, s.list.ranks[entry], s.num_indices),
-                    p.rank);
+        throw_error_of(p.rank, errc::index_out_of_range,
+                       "{} {} of {} {} for {} {} is outside [0, {})", s.index, *found, s.self,
+                       p.rank, s.neighbor, s.list.ranks[entry], s.num_indices);
     }
 }
 
 void validate_side(const pattern& p, const side& s) {
     if (s.num_indices < 0) {
-        throw error(errc::invalid_argument,
-                    fmt::format("{} {} has {} {}s", s.self, p.rank, s.num_indices, s.index),
-                    p.rank);
+        throw_error_of(p.rank, errc::invalid_argument, "{} {} has {} {}s", s.self, p.rank,
+                       s.num_indices, s.index);
     }
     validate_offsets(p, s);
     validate_ranks(p, s);
@@ -88,11 +79,9 @@ void validate_slots_filled_once(const pattern& p) {
     std::vector<bool> is_filled(static_cast<std::size_t>(p.num_slots));
     for (const count_t slot : slots) {
         if (is_filled[static_cast<std::size_t>(slot)]) {
-            throw error(
-                errc::invalid_argument,
-                fmt::format("slot {} of destination {} is filled twice; list each slot once", slot,
-                            p.rank),
-                p.rank);
+            throw_error_of(p.rank, errc::invalid_argument,
+                           "slot {} of destination {} is filled twice; list each slot once", slot,
+                           p.rank);
         }
         is_filled[static_cast<std::size_t>(slot)] = true;
     }
@@ -108,12 +97,9 @@ struct argument_side {
 
 void check_sizes(rank_t rank, const argument_side& a) {
     if (a.counts.size() != a.ranks.size() || a.displacements.size() != a.ranks.size()) {
-        throw error(
-            errc::size_mismatch,
-            fmt::format(
-                "rank {} gives {} {}s, {} counts and {} displacements; give as many of each", rank,
-                a.ranks.size(), a.neighbor, a.counts.size(), a.displacements.size()),
-            rank);
+        throw_error_of(rank, errc::size_mismatch,
+                       "rank {} gives {} {}s, {} counts and {} displacements; give as many of each",
+                       rank, a.ranks.size(), a.neighbor, a.counts.size(), a.displacements.size());
     }
 }
 
@@ -123,16 +109,14 @@ count_t block_end(rank_t rank, const argument_side& a, std::size_t entry) {
     if (count == 0) return 0;
     const count_t displacement = a.displacements[entry];
     if (count < 0 || displacement < 0) {
-        throw error(errc::invalid_argument,
-                    fmt::format("rank {} gives {} {} count {} and displacement {}; the least is 0",
-                                rank, a.neighbor, a.ranks[entry], count, displacement),
-                    rank);
+        throw_error_of(rank, errc::invalid_argument,
+                       "rank {} gives {} {} count {} and displacement {}; the least is 0", rank,
+                       a.neighbor, a.ranks[entry], count, displacement);
     }
     if (count > std::numeric_limits<count_t>::max() - displacement) {
-        throw error(errc::count_overflow,
-                    fmt::format("displacement {} plus count {} for {} {} exceed 64 bits",
-                                displacement, count, a.neighbor, a.ranks[entry]),
-                    rank);
+        throw_error_of(rank, errc::count_overflow,
+                       "displacement {} plus count {} for {} {} exceed 64 bits", displacement,
+                       count, a.neighbor, a.ranks[entry]);
     }
     return displacement + count;
 }
@@ -157,12 +141,9 @@ count_t list_positions(rank_t rank, const argument_side& a, neighbor_list& list)
 /// Replaces every position by the first one sent with the same id.
 void unite_equal_ids(pattern& p, std::span<const count_t> ids) {
     if (!std::in_range<count_t>(ids.size()) || static_cast<count_t>(ids.size()) < p.num_items) {
-        throw error(
-            errc::size_mismatch,
-            fmt::format(
-                "rank {} gives {} ids for a send buffer of {} items; give one for each item",
-                p.rank, ids.size(), p.num_items),
-            p.rank);
+        throw_error_of(p.rank, errc::size_mismatch,
+                       "rank {} gives {} ids for a send buffer of {} items; give one for each item",
+                       p.rank, ids.size(), p.num_items);
     }
     std::unordered_map<count_t, count_t> first_position;
     first_position.reserve(p.sends.indices.size());
@@ -182,8 +163,8 @@ void neighbor_list::append(rank_t rank, std::span<const count_t> entry_indices) 
 
 void validate(const pattern& p) {
     if (p.rank < 0 || p.rank >= p.num_ranks) {
-        throw error(errc::rank_out_of_range,
-                    fmt::format("rank {} is outside [0, {})", p.rank, p.num_ranks), p.rank);
+        throw_error_of(p.rank, errc::rank_out_of_range, "rank {} is outside [0, {})", p.rank,
+                       p.num_ranks);
     }
     validate_side(p, {p.sends, "destination", "source", "item", p.num_items});
     validate_side(p, {p.receives, "source", "destination", "slot", p.num_slots});
@@ -209,9 +190,8 @@ pattern pattern_from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
 local_columns renumber_columns(count_t first_owned, count_t num_owned,
                                std::span<const count_t> columns) {
     if (first_owned < 0 || num_owned < 0) {
-        throw error(errc::invalid_argument, "a rank cannot own " + std::to_string(num_owned) +
-                                                " columns from " + std::to_string(first_owned) +
-                                                " on");
+        throw_error(errc::invalid_argument, "a rank cannot own {} columns from {} on", num_owned,
+                    first_owned);
     }
     local_columns result;
     auto& [ghosts, local] = result;
@@ -220,8 +200,7 @@ local_columns renumber_columns(count_t first_owned, count_t num_owned,
     };
     for (const count_t column : columns) {
         if (column < 0) {
-            throw error(errc::index_out_of_range,
-                        "column " + std::to_string(column) + " is negative; the least is 0");
+            throw_error(errc::index_out_of_range, "column {} is negative; the least is 0", column);
         }
         if (!is_owned(column)) ghosts.push_back(column);
     }

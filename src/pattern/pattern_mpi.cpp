@@ -1,12 +1,11 @@
 #include "crossdock/make_pattern.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <vector>
 
+#include "../base/throw_error.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
@@ -67,9 +66,8 @@ void check_indices(rank_t rank, const char* verb, std::span<const count_t> indic
     const auto negative =
         std::find_if(indices.begin(), indices.end(), [](count_t index) { return index < 0; });
     if (negative != indices.end()) {
-        throw error(errc::index_out_of_range,
-                    fmt::format("rank {} {} index {}; the least is 0", rank, verb, *negative),
-                    rank);
+        throw_error_of(rank, errc::index_out_of_range, "rank {} {} index {}; the least is 0", rank,
+                       verb, *negative);
     }
 }
 
@@ -90,15 +88,13 @@ std::vector<index_run> runs_of(rank_t rank, std::span<const count_t> owned) {
 
 std::vector<index_run> run_of_range(rank_t rank, count_t first, count_t length) {
     if (length < 0) {
-        throw error(errc::invalid_argument,
-                    fmt::format("rank {} owns {} indices; the least is 0", rank, length), rank);
+        throw_error_of(rank, errc::invalid_argument, "rank {} owns {} indices; the least is 0",
+                       rank, length);
     }
     if (length == 0) return {};
     if (first < 0 || length - 1 > std::numeric_limits<count_t>::max() - first) {
-        throw error(errc::index_out_of_range,
-                    fmt::format("the {} indices of rank {} from {} on leave [0, 2^63)", length,
-                                rank, first),
-                    rank);
+        throw_error_of(rank, errc::index_out_of_range,
+                       "the {} indices of rank {} from {} on leave [0, 2^63)", length, rank, first);
     }
     return {{first, first + (length - 1), 0, rank}};
 }
@@ -139,11 +135,9 @@ std::vector<index_run> directory_entries(const std::vector<word_message>& inbox)
         entries.begin(), entries.end(),
         [](const index_run& a, const index_run& b) { return b.first <= a.last; });
     if (twice != entries.end()) {
-        throw error(
-            errc::invalid_argument,
-            fmt::format("index {} is owned twice, by ranks {} and {}; each index has one owner",
-                        twice[1].first, twice[0].owner, twice[1].owner),
-            twice[1].owner);
+        throw_error_of(twice[1].owner, errc::invalid_argument,
+                       "index {} is owned twice, by ranks {} and {}; each index has one owner",
+                       twice[1].first, twice[0].owner, twice[1].owner);
     }
     return entries;
 }
@@ -165,11 +159,10 @@ const index_run& run_with(std::span<const index_run> entries, count_t index, ran
         std::upper_bound(entries.begin(), entries.end(), index,
                          [](count_t value, const index_run& entry) { return value < entry.first; });
     if (next == entries.begin() || next[-1].last < index) {
-        throw error(errc::index_out_of_range,
-                    fmt::format("index {}, which rank {} needs, is owned by no rank; correct the "
-                                "index or what the ranks own",
-                                index, reader),
-                    reader);
+        throw_error_of(reader, errc::index_out_of_range,
+                       "index {}, which rank {} needs, is owned by no rank; correct the "
+                       "index or what the ranks own",
+                       index, reader);
     }
     return next[-1];
 }

@@ -1,7 +1,5 @@
 #include "crossdock/make_pattern.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +7,8 @@
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "../base/throw_error.hpp"
 
 namespace crossdock {
 
@@ -24,19 +24,17 @@ struct sent_items {
 
 void check_file(const std::string& path, count_t item_bytes) {
     if (!path.ends_with(suffix))
-        throw error(errc::invalid_argument,
-                    fmt::format("a pattern is written to a file {}, not to \"{}\"", suffix, path));
+        throw_error(errc::invalid_argument, "a pattern is written to a file {}, not to \"{}\"",
+                    suffix, path);
     if (item_bytes < 1)
-        throw error(errc::invalid_argument,
-                    fmt::format("item_bytes is {}; the least is 1", item_bytes));
+        throw_error(errc::invalid_argument, "item_bytes is {}; the least is 1", item_bytes);
 }
 
 void check_rank(const communicator& comm, const pattern& p) {
     if (p.rank != comm.rank() || p.num_ranks != comm.num_ranks())
-        throw error(errc::size_mismatch,
-                    fmt::format("the pattern of rank {} of {} is given on rank {} of {}", p.rank,
-                                p.num_ranks, comm.rank(), comm.num_ranks()),
-                    comm.rank());
+        throw_error_of(comm.rank(), errc::size_mismatch,
+                       "the pattern of rank {} of {} is given on rank {} of {}", p.rank,
+                       p.num_ranks, comm.rank(), comm.num_ranks());
     validate(p);
 }
 

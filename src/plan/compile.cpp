@@ -1,7 +1,6 @@
 #include "crossdock/plan.hpp"
 
-#include <fmt/format.h>
-
+#include "../base/throw_error.hpp"
 #include "place_ranks.hpp"
 #include "planning_rounds.hpp"
 
@@ -11,17 +10,16 @@ namespace {
 
 void check_patterns(const topology& regions, std::span<const pattern> patterns) {
     if (patterns.size() != static_cast<std::size_t>(regions.num_ranks())) {
-        throw error(errc::size_mismatch,
-                    fmt::format("{} patterns for {} ranks", patterns.size(), regions.num_ranks()));
+        throw_error(errc::size_mismatch, "{} patterns for {} ranks", patterns.size(),
+                    regions.num_ranks());
     }
     for (std::size_t p = 0; p < patterns.size(); ++p) {
         validate(patterns[p]);
         if (patterns[p].rank != static_cast<rank_t>(p) ||
             patterns[p].num_ranks != regions.num_ranks()) {
-            throw error(
-                errc::size_mismatch,
-                fmt::format("pattern {} is of rank {} of {}, expected rank {} of {}", p,
-                            patterns[p].rank, patterns[p].num_ranks, p, regions.num_ranks()));
+            throw_error(errc::size_mismatch,
+                        "pattern {} is of rank {} of {}, expected rank {} of {}", p,
+                        patterns[p].rank, patterns[p].num_ranks, p, regions.num_ranks());
         }
     }
 }

@@ -1,4 +1,5 @@
-#include "../base/json_document.hpp"
+#include <nlohmann/json.hpp>
+
 #include "crossdock/plan.hpp"
 
 namespace crossdock {
@@ -6,6 +7,17 @@ namespace crossdock {
 namespace {
 
 constexpr const char* plan_schema = "crossdock.plan/1";
+
+// What is wrong with a document, in words that do not name the library that reads JSON.
+std::string json_fault(const nlohmann::json::exception& fault) {
+    constexpr int missing_key = 403;
+    if (const auto* no_json = dynamic_cast<const nlohmann::json::parse_error*>(&fault))
+        return "it is not JSON, from byte " + std::to_string(no_json->byte) + " on";
+    if (fault.id != missing_key) return "a field has another type";
+    const std::string text = fault.what();  // "... key 'name' not found"
+    const auto begin = text.find('\'') + 1;
+    return "the field \"" + text.substr(begin, text.rfind('\'') - begin) + "\" is missing";
+}
 
 }  // namespace
 
@@ -31,7 +43,12 @@ std::string to_json(const plan& p) {
 
 plan plan_from_json(const std::string& text) {
     plan::contents data;
-    const auto read = [&](const nlohmann::json& all) {
+    try {
+        const auto all = nlohmann::json::parse(text);
+        if (all.at("schema") != plan_schema) {
+            throw error(errc::parse_error, std::string("expected a plan of schema ") + plan_schema +
+                                               ", found " + all.at("schema").dump());
+        }
         all.at("rank").get_to(data.rank);
         all.at("ranks").get_to(data.num_ranks);
         all.at("route").get_to(data.route_name);
@@ -40,8 +57,13 @@ plan plan_from_json(const std::string& text) {
         all.at("slots").get_to(data.num_slots);
         all.at("stages").get_to(data.stages);
         all.at("deliveries").get_to(data.deliveries);
-    };
-    read_document(text, "plan", plan_schema, read, [&] { return as_json(data); });
+        // Written again, to prove that nothing was lost: conversions round and wrap numbers that do not fit, silently.
+        if (as_json(data) != all)
+            throw error(errc::parse_error,
+                        "not a plan: a number does not fit, or a field is unknown");
+    } catch (const nlohmann::json::exception& fault) {
+        throw error(errc::parse_error, "not a plan: " + json_fault(fault));
+    }
     return plan(std::move(data));
 }
 

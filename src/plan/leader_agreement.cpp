@@ -9,9 +9,16 @@ namespace crossdock {
 leader_agreement::leader_agreement(const topology& regions, rank_t here, rank_t max_leaders)
     : regions_(regions), here_(here), max_leaders_(max_leaders), region_(regions.region_of(here)) {}
 
-std::vector<int> leader_agreement::leaders_for(std::vector<count_t> volumes) const {
-    return balance_messages(std::move(volumes),
-                            std::min(max_leaders_, regions_.region_size(region_)));
+// Puts the sums in order; returns, for each, the member that speaks with its region.
+template <class Sum>
+std::vector<rank_t> leader_agreement::find_leaders(std::vector<Sum>& sums) const {
+    std::ranges::sort(sums, {}, &Sum::region);
+    std::vector<count_t> volumes;
+    for (const auto& sum : sums) volumes.push_back(sum.num_items);
+    auto leaders =
+        balance_messages(std::move(volumes), std::min(max_leaders_, regions_.region_size(region_)));
+    for (rank_t& leader : leaders) leader = regions_.rank_at(region_, leader);
+    return leaders;
 }
 
 std::vector<word_message> leader_agreement::send_volumes(std::span<const region_volume> volumes) {
@@ -48,17 +55,12 @@ void leader_agreement::add_volumes(rank_t member, std::span<const region_volume>
 }
 
 std::vector<word_message> leader_agreement::send_senders() {
-    std::sort(outgoing_.begin(), outgoing_.end(),
-              [](const auto& a, const auto& b) { return a.region < b.region; });
-    std::vector<count_t> volumes;
-    for (const auto& sum : outgoing_) volumes.push_back(sum.num_items);
-    const auto leader = leaders_for(std::move(volumes));
-
+    const auto leader = find_leaders(outgoing_);
     std::vector<word_message> to_send;
     std::unordered_map<rank_t, std::size_t> message_to_member;
     for (std::size_t i = 0; i < outgoing_.size(); ++i) {
         const auto& [region, num_items, members] = outgoing_[i];
-        const rank_t sender = regions_.rank_at(region_, leader[i]);
+        const rank_t sender = leader[i];
         to_send.push_back({coordinator_of(region), {region_, num_items, sender}});
         for (const rank_t member : members) {
             if (member == here_) {
@@ -88,16 +90,10 @@ void leader_agreement::receive_senders(const std::vector<word_message>& inbox) {
 }
 
 std::vector<leader_agreement::receiver_notice> leader_agreement::receivers() {
-    std::sort(incoming_.begin(), incoming_.end(),
-              [](const auto& a, const auto& b) { return a.region < b.region; });
-    std::vector<count_t> volumes;
-    for (const auto& sum : incoming_) volumes.push_back(sum.num_items);
-    const auto leader = leaders_for(std::move(volumes));
-
+    const auto leader = find_leaders(incoming_);
     std::vector<receiver_notice> notices;
-    for (std::size_t i = 0; i < incoming_.size(); ++i) {
-        notices.push_back({incoming_[i].sender, regions_.rank_at(region_, leader[i])});
-    }
+    for (std::size_t i = 0; i < incoming_.size(); ++i)
+        notices.push_back({incoming_[i].sender, leader[i]});
     return notices;
 }
 

@@ -65,8 +65,8 @@ class leader_agreement {
         rank_t sender;
     };
 
-    // Of each other region, the local rank that speaks with it.
-    std::vector<int> leaders_for(std::vector<count_t> volumes) const;
+    template <class Sum>
+    std::vector<rank_t> find_leaders(std::vector<Sum>& sums) const;
     rank_t coordinator_of(region_t region) const { return regions_.rank_at(region, 0); }
     void add_volumes(rank_t member, std::span<const region_volume> volumes);
 

@@ -5,13 +5,14 @@
 #include <limits>
 
 #include "../base/index_check.hpp"
+#include "../base/throw_error.hpp"
 
 namespace crossdock {
 
 namespace {
 
 [[noreturn]] void reject(rank_t rank, const std::string& message) {
-    throw error(errc::invalid_plan, fmt::format("plan of rank {}: {}", rank, message), rank);
+    throw_error_of(rank, errc::invalid_plan, "plan of rank {}: {}", rank, message);
 }
 
 void check_rank(const plan::contents& data, rank_t peer) {

@@ -1,14 +1,12 @@
 #include "plan_compiler.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <functional>
 #include <limits>
 
+#include "../base/throw_error.hpp"
 #include "sort_by_digits.hpp"
-#include "stage_headers.hpp"
 
 namespace crossdock {
 
@@ -281,20 +279,17 @@ void plan_compiler::check_counts() const {
     }
     if (least == pattern_.num_ranks) return;
     const auto& [slots, joined, num_arrived] = expected_.at(least);
-    throw error(errc::count_mismatch,
-                fmt::format("rank {} sends {} items to rank {}, which expects {}; give both "
-                            "patterns the same number",
-                            least, num_arrived, pattern_.rank, slots.size()),
-                pattern_.rank);
+    throw_error_of(pattern_.rank, errc::count_mismatch,
+                   "rank {} sends {} items to rank {}, which expects {}; give both "
+                   "patterns the same number",
+                   least, num_arrived, pattern_.rank, slots.size());
 }
 
 plan plan_compiler::finish() {
     check_counts();
     if (!held_.is_empty()) {
-        throw error(errc::internal,
-                    fmt::format("route {} left an item of rank {} on rank {}", route_.name(),
-                                held_.runs().front().source, pattern_.rank),
-                    pattern_.rank);
+        throw_error_of(pattern_.rank, errc::internal, "route {} left an item of rank {} on rank {}",
+                       route_.name(), held_.runs().front().source, pattern_.rank);
     }
     return plan(std::move(plan_));
 }

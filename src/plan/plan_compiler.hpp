@@ -7,16 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route.hpp"
-#include "item_runs.hpp"
 #include "leader_agreement.hpp"
+#include "stage_headers.hpp"
 
 namespace crossdock {
-
-class header_reader;
 
 /// @brief Compiles one rank's plan, in rounds in which all ranks take part.
 ///

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
+
+#include "../base/throw_error.hpp"
 
 namespace crossdock {
 
@@ -34,8 +37,7 @@ identities own_items(const plan& p) {
 const outgoing_message& message_to(const plan& sender, std::size_t stage, rank_t receiver) {
     const auto& sends = sender.stages()[stage].sends;
     const auto found =
-        std::lower_bound(sends.begin(), sends.end(), receiver,
-                         [](const auto& m, rank_t rank) { return m.destination < rank; });
+        std::ranges::lower_bound(sends, receiver, {}, &outgoing_message::destination);
     if (found == sends.end() || found->destination != receiver) {
         refuse("rank {} expects a message from {} in stage {} that is not sent", receiver,
                sender.rank(), stage);
@@ -45,18 +47,16 @@ const outgoing_message& message_to(const plan& sender, std::size_t stage, rank_t
 
 void check_sorted(const plan& p, std::size_t stage) {
     const auto& [sends, receives] = p.stages()[stage];
-    for (std::size_t i = 1; i < sends.size(); ++i) {
-        if (sends[i - 1].destination >= sends[i].destination) {
-            refuse("rank {} stage {}: two messages to {}, or not sorted", p.rank(), stage,
-                   sends[i].destination);
-        }
-    }
-    for (std::size_t i = 1; i < receives.size(); ++i) {
-        if (receives[i - 1].source >= receives[i].source) {
-            refuse("rank {} stage {}: two messages from {}, or not sorted", p.rank(), stage,
-                   receives[i].source);
-        }
-    }
+    const auto sent =
+        std::ranges::adjacent_find(sends, std::greater_equal(), &outgoing_message::destination);
+    if (sent != sends.end())
+        refuse("rank {} stage {}: two messages to {}, or not sorted", p.rank(), stage,
+               sent[1].destination);
+    const auto received =
+        std::ranges::adjacent_find(receives, std::greater_equal(), &incoming_message::source);
+    if (received != receives.end())
+        refuse("rank {} stage {}: two messages from {}, or not sorted", p.rank(), stage,
+               received[1].source);
 }
 
 void check_received(const plan& sender, std::size_t stage, std::span<const plan> plans) {
@@ -64,8 +64,7 @@ void check_received(const plan& sender, std::size_t stage, std::span<const plan>
         const auto& receives =
             plans[static_cast<std::size_t>(sent.destination)].stages()[stage].receives;
         const auto found =
-            std::lower_bound(receives.begin(), receives.end(), sender.rank(),
-                             [](const auto& m, rank_t rank) { return m.source < rank; });
+            std::ranges::lower_bound(receives, sender.rank(), {}, &incoming_message::source);
         if (found == receives.end() || found->source != sender.rank()) {
             refuse("rank {} sends a message to {} in stage {} that is not received", sender.rank(),
                    sent.destination, stage);
@@ -144,8 +143,7 @@ void check_deliveries(const plan& p, const identities& held, const identities& w
 
 void verify(std::span<const plan> plans, std::span<const pattern> patterns) {
     if (plans.size() != patterns.size()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("{} plans for {} patterns", plans.size(), patterns.size()));
+        throw_error(errc::size_mismatch, "{} plans for {} patterns", plans.size(), patterns.size());
     }
     std::vector<identities> held;
     for (std::size_t p = 0; p < plans.size(); ++p) {

@@ -1,6 +1,5 @@
 #include "crossdock/discover_topology.hpp"
 
-#include <fmt/format.h>
 #include <hwloc.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "../base/rank_fault_mpi.hpp"
 #include "../base/share_of_first_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "placement_builder.hpp"
 
 namespace crossdock {
@@ -182,8 +182,7 @@ std::optional<locality> find_locality(std::string_view name) noexcept {
 
 locality parse_locality(std::string_view name) {
     if (const auto level = find_locality(name)) return *level;
-    throw error(errc::invalid_topology,
-                fmt::format("locality \"{}\" is none of node, socket, numa, l3", name));
+    throw_error(errc::invalid_topology, "locality \"{}\" is none of node, socket, numa, l3", name);
 }
 
 topology discover_topology(const communicator& comm, locality level) {
@@ -205,9 +204,8 @@ topology gather_topology(const communicator& comm, region_t key) {
     std::optional<error> fault;
     attempt(comm.rank(), fault, [&] {
         if (key < 0)
-            throw error(errc::invalid_argument,
-                        fmt::format("the key of rank {} is {}; the least is 0", comm.rank(), key),
-                        comm.rank());
+            throw_error_of(comm.rank(), errc::invalid_argument,
+                           "the key of rank {} is {}; the least is 0", comm.rank(), key);
     });
     MPI_Comm members = split(comm.get(), std::max(key, 0), comm.rank());
     const region_t region = number_region(comm, members);

@@ -1,9 +1,9 @@
 #include "placement_builder.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <utility>
+
+#include "../base/throw_error.hpp"
 
 namespace crossdock {
 
@@ -33,9 +33,8 @@ void placement_builder::append(region_t region, rank_t count) {
         open_region_ = region;
     }
     if (count > limit - num_ranks_ - open_count_) {
-        throw error(errc::invalid_topology,
-                    fmt::format("a topology of {} ranks: at most {} can be numbered",
-                                count_t{num_ranks_} + open_count_ + count, limit));
+        throw_error(errc::invalid_topology, "a topology of {} ranks: at most {} can be numbered",
+                    count_t{num_ranks_} + open_count_ + count, limit);
     }
     open_count_ += count;
 }

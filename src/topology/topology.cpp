@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "../base/throw_error.hpp"
 #include "placement_builder.hpp"
 
 namespace crossdock {
@@ -193,21 +194,18 @@ rank_t rank_in(const placement& code, region_t region, rank_t index) {
 
 void check_rank(rank_t rank, rank_t num_ranks) {
     if (rank < 0 || rank >= num_ranks)
-        throw error(errc::rank_out_of_range,
-                    fmt::format("rank {} is outside [0, {})", rank, num_ranks));
+        throw_error(errc::rank_out_of_range, "rank {} is outside [0, {})", rank, num_ranks);
 }
 
 void check_region(region_t region, region_t num_regions) {
     if (region < 0 || region >= num_regions)
-        throw error(errc::invalid_argument,
-                    fmt::format("region {} is outside [0, {})", region, num_regions));
+        throw_error(errc::invalid_argument, "region {} is outside [0, {})", region, num_regions);
 }
 
 void check_local_rank(rank_t local_rank, region_t region, rank_t region_size) {
     if (local_rank < 0 || local_rank >= region_size)
-        throw error(errc::rank_out_of_range,
-                    fmt::format("local rank {} of region {} is outside [0, {})", local_rank, region,
-                                region_size));
+        throw_error(errc::rank_out_of_range, "local rank {} of region {} is outside [0, {})",
+                    local_rank, region, region_size);
 }
 
 // Construction.

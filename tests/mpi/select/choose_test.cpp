@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "src/model/assumed_machine_mpi.hpp"
 #include "src/model/machine_mpi.hpp"
 #include "support/all_ranks.hpp"
 #include "support/patterns.hpp"
