@@ -48,13 +48,6 @@ void take(const communicator& comm, matched_part& part, std::byte* to) {
     });
 }
 
-// Calls `use(first, length)` for each part of `bytes` bytes.
-template <class Use>
-void for_each_part(count_t bytes, count_t max_message_bytes, Use&& use) {
-    for (count_t first = 0; first < bytes; first += max_message_bytes)
-        use(first, static_cast<int>(std::min(bytes - first, max_message_bytes)));
-}
-
 }  // namespace
 
 bool pending_requests::are_complete() {
@@ -205,12 +198,13 @@ byte_message mailbox::start_receive(rank_t source, count_t bytes, int tag) {
 }
 
 void mailbox::start_receive_into(std::byte* data, rank_t source, count_t bytes, int tag) {
-    for_each_part(bytes, max_message_bytes_, [&](count_t first, int length) {
+    for (count_t first = 0; first < bytes; first += max_message_bytes_) {
+        const auto length = static_cast<int>(std::min(bytes - first, max_message_bytes_));
         MPI_Request* const request = with_reserve([&] { return receives_.add(); });
         insist([&] {
             return MPI_Irecv(data + first, length, MPI_BYTE, source, tag, comm_.get(), request);
         });
-    });
+    }
 }
 
 void mailbox::pause() {

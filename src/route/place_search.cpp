@@ -46,41 +46,31 @@ struct link {
 // Of each rank its links, ascending.
 class link_table {
   public:
-    link_table(std::size_t num_ranks, std::span<const rank_traffic> traffic)
-        : offsets_(num_ranks + 1, 0) {
-        struct directed {
-            std::size_t from, to;
-            count_t num_items;
-        };
-        std::vector<directed> both;
-        both.reserve(2 * traffic.size());
+    link_table(std::size_t num_ranks, std::span<const rank_traffic> traffic) : links_(num_ranks) {
         for (const auto& [source, destination, num_items] : traffic) {
             if (source == destination || num_items == 0) continue;
             const auto a = static_cast<std::size_t>(source);
             const auto b = static_cast<std::size_t>(destination);
-            both.push_back({a, b, num_items});
-            both.push_back({b, a, num_items});
+            links_[a].push_back({b, num_items});
+            links_[b].push_back({a, num_items});
+            is_empty_ = false;
         }
-        std::ranges::sort(both, [](const directed& a, const directed& b) {
-            return a.from != b.from ? a.from < b.from : a.to < b.to;
-        });
-        for (std::size_t i = 0; i < both.size(); ++i) {
-            const auto& [from, to, num_items] = both[i];
-            if (i > 0 && both[i - 1].from == from && both[i - 1].to == to) {
-                links_.back().num_items += num_items;
-                continue;
+        for (auto& links : links_) {
+            std::ranges::sort(links, {}, &link::other);
+            std::vector<link> joined;
+            for (const link& one : links) {
+                if (joined.empty() || joined.back().other != one.other) {
+                    joined.push_back(one);
+                } else {
+                    joined.back().num_items += one.num_items;
+                }
             }
-            links_.push_back({to, num_items});
-            ++offsets_[from + 1];
+            links = std::move(joined);
         }
-        std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
     }
 
-    bool empty() const { return links_.empty(); }
-
-    std::span<const link> of(std::size_t rank) const {
-        return std::span(links_).subspan(offsets_[rank], offsets_[rank + 1] - offsets_[rank]);
-    }
+    bool empty() const { return is_empty_; }
+    std::span<const link> of(std::size_t rank) const { return links_[rank]; }
 
     count_t between(std::size_t a, std::size_t b) const {
         const auto links = of(a);
@@ -89,8 +79,8 @@ class link_table {
     }
 
   private:
-    std::vector<std::size_t> offsets_;
-    std::vector<link> links_;
+    bool is_empty_ = true;
+    std::vector<std::vector<link>> links_;
 };
 
 // The coordinates of all places, in the dimensions that tell places apart. Those of dimension d are
@@ -329,12 +319,6 @@ count_t exchange_ranks(arrangement& ranks, const rank_groups& groups, int eighth
     return saved;
 }
 
-std::vector<rank_t> to_ranks(const std::vector<std::size_t>& places) {
-    std::vector<rank_t> result;
-    for (const std::size_t place : places) result.push_back(static_cast<rank_t>(place));
-    return result;
-}
-
 }  // namespace
 
 std::vector<rank_t> search_places(const topology& regions, std::span<const rank_t> shape,
@@ -353,7 +337,8 @@ std::vector<rank_t> search_places(const topology& regions, std::span<const rank_
         const count_t saved = saved_by_groups + exchange_ranks(tried, groups, eighths);
         if (saved <= most_saved) continue;
         most_saved = saved;
-        best = to_ranks(tried.places());
+        std::ranges::transform(tried.places(), best.begin(),
+                               [](std::size_t place) { return static_cast<rank_t>(place); });
     }
     return best;
 }
