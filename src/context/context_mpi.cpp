@@ -5,7 +5,6 @@
 #include "../base/environment_mpi.hpp"
 #include "../base/throw_error.hpp"
 #include "../model/machine_mpi.hpp"
-#include "../topology/agreement_text_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/discover_topology.hpp"

@@ -1,8 +1,18 @@
 #include "access_request.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace crossdock {
+
+const located_run& reference_resolver::find(arrived_item item) {
+    if (last_.holds(item)) return last_;
+    const auto& runs = runs_[incoming_number(finder_.message_of(item.value()))];
+    const auto after =
+        std::upper_bound(runs.begin(), runs.end(), item,
+                         [](arrived_item one, const located_run& run) { return one < run.first; });
+    return last_ = *(after - 1);
+}
 
 void access_requests::copy(buffer_number of, slot_number first, count_t length) {
     auto& copies = find(of).request.copies;

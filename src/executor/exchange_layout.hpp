@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "graph_indices.hpp"
 #include "shared_memory_schedule.hpp"
 
 namespace crossdock {

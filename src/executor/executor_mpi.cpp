@@ -1,12 +1,11 @@
 #include "executor_mpi.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
@@ -34,9 +33,8 @@ memory_use memory_use_of(std::string_view executor) {
     if (executor == "auto") return memory_use::if_possible;
     if (executor == "persistent") return memory_use::none;
     if (executor == "shared_memory") return memory_use::required;
-    throw error(
-        errc::invalid_argument,
-        fmt::format("there is no executor \"{}\": auto, persistent, shared_memory", executor));
+    throw_error(errc::invalid_argument,
+                "there is no executor \"{}\": auto, persistent, shared_memory", executor);
 }
 
 memory_use memory_use_of(const communicator& comm, std::string_view executor) {
@@ -396,11 +394,10 @@ void executor::finish() {
     if (std::exchange(has_marks_, false)) remove_marks();
     if (runner_->thrown()) std::rethrow_exception(runner_->thrown());
     if (const rank_t failed = runner_->failed(); failed != schedule_runner::nobody) {
-        throw error(errc::peer_failed,
-                    fmt::format("rank {} could not start or combine, so items that rank {} needs "
-                                "are missing; rank {} has the reason in its own error",
-                                failed, comm_.rank(), failed),
-                    failed);
+        throw_error_of(failed, errc::peer_failed,
+                       "rank {} could not start or combine, so items that rank {} needs "
+                       "are missing; rank {} has the reason in its own error",
+                       failed, comm_.rank(), failed);
     }
 }
 

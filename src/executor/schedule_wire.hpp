@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "access_request.hpp"
-#include "reference_resolver.hpp"
 
 namespace crossdock {
 

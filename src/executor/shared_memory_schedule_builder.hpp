@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "crossdock/detail/base/word_message.hpp"
-#include "output_filler.hpp"
-#include "part_filler.hpp"
-#include "section_filler.hpp"
+#include "task_fillers.hpp"
 
 namespace crossdock {
 

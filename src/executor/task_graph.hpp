@@ -2,14 +2,49 @@
 /// @brief A plan as a graph of messages, and of the tasks that fill them and use them.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "../topology/memory_domain.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/plan.hpp"
-#include "stripe_rule.hpp"
 
 namespace crossdock {
+
+/// @brief A message in `task_graph::incoming`.
+using incoming_number = strong_index<struct incoming_kind, std::size_t>;
+/// @brief A message in `task_graph::outgoing`.
+using outgoing_number = strong_index<struct outgoing_kind, std::size_t>;
+/// @brief An item of the incoming messages, counted over all of them.
+using arrived_item = strong_index<struct arrived_kind, count_t>;
+/// @brief An item of the outgoing messages, counted over all of them.
+using departing_item = strong_index<struct departing_kind, count_t>;
+/// @brief An item of one message, counted in it.
+using message_item = strong_index<struct message_item_kind, count_t>;
+
+/// @brief Which long messages are split into stripes, and who carries each of them.
+///
+/// Stripe 0 is sent by the message's source and received by its destination. Stripe k is sent and
+/// received by the k-th ranks after these in their domains; after the last rank comes the first.
+///
+///     domains "2x4", a message from 1 to 6 in 3 stripes    1 -> 6, 2 -> 7, 3 -> 4
+struct stripe_rule {
+    stripe_rule(topology d, count_t items) : domains(std::move(d)), items_per_stripe(items) {}
+
+    topology domains;          ///< the regions are the ranks that share memory
+    count_t items_per_stripe;  ///< at least 1
+
+    /// @brief The stripes of a message: at most one for each rank of the smaller domain; 1 if it is
+    /// not split.
+    int num_stripes(rank_t source, rank_t destination, count_t num_items) const;
+    rank_t sender(rank_t source, int stripe) const { return neighbor_of(source, stripe); }
+    rank_t receiver(rank_t destination, int stripe) const {
+        return neighbor_of(destination, stripe);
+    }
+
+  private:
+    rank_t neighbor_of(rank_t rank, int slots) const;
+};
 
 /// @brief A message, and its items among all arrived or departing items.
 struct graph_message {

@@ -1,13 +1,11 @@
 #include "automatic_route.hpp"
 
-#include <fmt/format.h>
-
 #include "../base/environment_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "../exchange/setup_rounds_mpi.hpp"
 #include "../executor/executor_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../select/choose_mpi.hpp"
-#include "../topology/agreement_text_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
@@ -23,8 +21,7 @@ void check_environment(const std::string& route, const topology& regions) {
     try {
         static_cast<void>(make_route(route, regions));
     } catch (const error& fault) {
-        throw error(fault.code(), fmt::format("{}: {}", route_variable, fault.what()),
-                    fault.rank());
+        throw_error_of(fault.rank(), fault.code(), "{}: {}", route_variable, fault.what());
     }
 }
 

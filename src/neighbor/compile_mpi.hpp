@@ -4,7 +4,9 @@
 
 #include <memory>
 
+#include "../exchange/setup_rounds_mpi.hpp"
 #include "../pattern/checked_pattern.hpp"
+#include "../select/plan_cache_mpi.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/plan.hpp"
@@ -41,5 +43,35 @@ plan compile(const context& where, const checked_pattern& p,
 std::shared_ptr<const plan> find_or_compile(const context& where, const checked_pattern& p,
                                             std::string_view route_name,
                                             const compile_options& options);
+
+/// @brief A plan on which the ranks have not agreed yet.
+struct compilation {
+    explicit compilation(const context& where);
+    /// @brief A plan that there is.
+    compilation(const context& where, std::shared_ptr<const plan> given) : compilation(where) {
+        take(std::move(given));
+    }
+    void take(std::shared_ptr<const plan> given) noexcept {
+        compiled = std::move(given);
+        num_stages = static_cast<int>(compiled->stages().size());
+    }
+
+    std::shared_ptr<const plan> compiled;  ///< null where this rank has failed, or another
+    std::unique_ptr<setup_rounds> rounds;  ///< with this rank's fault; live until all have agreed
+    int num_stages = 0;
+    plan_lookup kept;  ///< where the plan was found, or will be kept
+
+    /// @brief Throws where any rank has failed; if none has, keeps the plan.
+    /// @par Collective
+    /// As `agree`.
+    void finish();
+};
+
+/// @brief As `compile`, but nobody knows yet whether all ranks have a plan: who goes on says so in
+/// the end, by `finish`.
+/// @param cache  where the plan may be found, or null
+compilation begin_compilation(const context& where, const checked_pattern& p,
+                              std::string_view route_name, const equal_arguments& also_equal,
+                              const compile_options& options, plan_cache* cache);
 
 }  // namespace crossdock

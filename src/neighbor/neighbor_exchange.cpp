@@ -1,20 +1,17 @@
 #include "crossdock/neighbor_exchange.hpp"
 
-#include <fmt/format.h>
-
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "../base/environment_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "../context/named_context_mpi.hpp"
-#include "../exchange/setup_rounds_mpi.hpp"
-#include "array_overlap.hpp"
 #include "automatic_route.hpp"
+#include "compile_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "datatype_exchange.hpp"
 #include "plan_runner.hpp"
-#include "planning.hpp"
 #include "trial_runs.hpp"
 
 namespace crossdock {
@@ -32,18 +29,16 @@ neighbor_options with_defaults(neighbor_options options) {
 // As many as ranks that share memory can set up together; no route has more.
 void check_stages(const plan& p) {
     if (p.stages().size() <= std::size_t{setup_rounds::max_rounds}) return;
-    throw error(errc::invalid_plan, fmt::format("a plan of {} stages, at most {} can be exchanged",
-                                                p.stages().size(), setup_rounds::max_rounds));
+    throw_error(errc::invalid_plan, "a plan of {} stages, at most {} can be exchanged",
+                p.stages().size(), setup_rounds::max_rounds);
 }
 
 void check_rank(const communicator& comm, const plan& p) {
     if (p.rank() == comm.rank() && p.num_ranks() == comm.num_ranks()) return;
-    throw error(
-        errc::size_mismatch,
-        fmt::format(
-            "the plan is of rank {} of {}, but this is rank {} of {}; give each rank its own plan",
-            p.rank(), p.num_ranks(), comm.rank(), comm.num_ranks()),
-        comm.rank());
+    throw_error_of(
+        comm.rank(), errc::size_mismatch,
+        "the plan is of rank {} of {}, but this is rank {} of {}; give each rank its own plan",
+        p.rank(), p.num_ranks(), comm.rank(), comm.num_ranks());
 }
 
 constexpr const char* made_here = "a neighbor exchange";
@@ -88,12 +83,11 @@ void check_lengths(const plan& p, std::size_t items_bytes, std::size_t slots_byt
         slots_bytes >= static_cast<std::size_t>(p.num_slots()) * item_bytes) {
         return;
     }
-    throw error(errc::size_mismatch,
-                fmt::format("rank {} has arrays of {} items and {} slots, but its pattern needs {} "
-                            "and {}; give arrays of these lengths",
-                            p.rank(), items_bytes / item_bytes, slots_bytes / item_bytes,
-                            p.num_items(), p.num_slots()),
-                p.rank());
+    throw_error_of(p.rank(), errc::size_mismatch,
+                   "rank {} has arrays of {} items and {} slots, but its pattern needs {} "
+                   "and {}; give arrays of these lengths",
+                   p.rank(), items_bytes / item_bytes, slots_bytes / item_bytes, p.num_items(),
+                   p.num_slots());
 }
 
 using plan_trials = trial_runs<plan_runner>;
@@ -569,11 +563,9 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
         check_arrays(plan(), items, slots);
         const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
         if (from.item_bytes() != to.item_bytes()) {
-            throw error(
-                errc::size_mismatch,
-                fmt::format("an item has {} bytes, but a slot {}: give datatypes of equal size",
-                            from.item_bytes(), to.item_bytes()),
-                plan().rank());
+            throw_error_of(plan().rank(), errc::size_mismatch,
+                           "an item has {} bytes, but a slot {}: give datatypes of equal size",
+                           from.item_bytes(), to.item_bytes());
         }
         if (from.is_contiguous() && to.is_contiguous()) return;
         packed.pack(plan(), from, items, to, slots);

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "../executor/executor_mpi.hpp"
-#include "build_schedule_mpi.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "size_board_mpi.hpp"
+#include "trial_runs.hpp"
 
 namespace crossdock {
 

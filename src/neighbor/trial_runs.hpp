@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "../base/collective_mpi.hpp"
-#include "build_schedule_mpi.hpp"
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/select/route_trials.hpp"
 
 namespace crossdock {
+
+/// @brief The direction in which a plan is run.
+enum class direction { forward, reverse };
 
 /// @brief Trials over MPI: exchanges on the routes' plans, one after the other, timed.
 ///

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "../exchange/setup_rounds_mpi.hpp"
-#include "../topology/agreement_text_mpi.hpp"
+#include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {

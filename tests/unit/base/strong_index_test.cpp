@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "src/executor/schedule_indices.hpp"
+#include "src/executor/shared_memory_schedule.hpp"
 
 namespace crossdock::strong_index_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/executor/stripe_rule.hpp"
+#include "src/executor/task_graph.hpp"
 
 #include <gtest/gtest.h>
 
