@@ -15,29 +15,18 @@ std::uint64_t value_at(worker_id at, std::uint32_t key) {
            100'000 * static_cast<std::uint64_t>(at.worker) + 7 * key;
 }
 
-class RequestStream : public testing::TestWithParam<test::stream_case> {
+class RequestStream : public test::StreamWays {
   protected:
     using stream_type = request_stream<std::uint32_t, std::uint64_t>;
     using port_type = stream_type::port_type;
 
-    void SetUp() override {
-        if (options().workers > 1 && !test::has_threads()) GTEST_SKIP() << "MPI has no threads";
-    }
-    void TearDown() override { where.close(); }
-
-    const stream_options& options() const { return GetParam().options; }
-    rank_t num_ranks() const { return where.num_ranks(); }
-    // Of a worker, among all.
     std::size_t number_of(worker_id id) const {
-        return static_cast<std::size_t>(id.rank * options().workers + id.worker);
+        return static_cast<std::size_t>(StreamWays::number_of(id));
     }
     worker_id worker_of(std::size_t number) const {
-        const auto workers = static_cast<std::size_t>(options().workers);
-        return {static_cast<rank_t>(number / workers), static_cast<int>(number % workers)};
+        return StreamWays::worker_of(static_cast<std::int64_t>(number));
     }
     std::size_t num_all_workers() const { return number_of({num_ranks(), 0}); }
-
-    context where = test::world(GetParam().nodes);
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, RequestStream, testing::ValuesIn(test::stream_cases()),
@@ -219,19 +208,8 @@ TEST_P(RequestStream, RefusesToAskWhomThereIsNotAndGoesOn) {
             }
         },
         options());
-    const auto code_of_request = [&](worker_id to) {
-        try {
-            stream.port().request(to, 0, 0);
-        } catch (const error& fault) {
-            return fault.code();
-        }
-        return errc::success;
-    };
-
-    EXPECT_EQ(code_of_request({num_ranks(), 0}), errc::rank_out_of_range);
-    EXPECT_EQ(code_of_request({-1, 0}), errc::rank_out_of_range);
-    EXPECT_EQ(code_of_request({0, options().workers}), errc::rank_out_of_range);
-    EXPECT_EQ(code_of_request({0, -1}), errc::rank_out_of_range);
+    for (const worker_id to : {worker_id{num_ranks(), 0}, {-1, 0}, {0, options().workers}, {0, -1}})
+        EXPECT_EQ(test::code_of([&] { stream.port().request(to, 0, 0); }), errc::rank_out_of_range);
     test::on_workers(options().workers, [&](int w) {
         if (w == 0) stream.port().request(where.rank(), 4, 3);
         stream.port(w).drain().wait();
@@ -241,42 +219,13 @@ TEST_P(RequestStream, RefusesToAskWhomThereIsNotAndGoesOn) {
     stream.close();
 }
 
-TEST_P(RequestStream, NeverAsksItselfByMpi) {
-    stream_type stream(
-        where,
-        [](port_type&, std::span<const std::uint32_t>, std::span<std::uint64_t> values) {
-            std::fill(values.begin(), values.end(), 1);
-        },
-        [](port_type&, std::span<const std::uint64_t>, std::span<const std::uint64_t>) {},
-        options());
-
-    test::on_workers(options().workers, [&](int w) {
-        for (int i = 0; i < 100; ++i) {
-            stream.port(w).request(worker_id{where.rank(), i % options().workers}, 0, 0);
-        }
-        stream.port(w).drain().wait();
-    });
-
-    EXPECT_EQ(stream.statistics().handled, 200 * options().workers);
-    EXPECT_EQ(stream.statistics().mpi_messages, 0);
-    stream.close();
-}
-
 TEST(RequestStreamOptions, HaveNoLanes) {
     context where = test::world();
-    const auto make = [&] {
-        request_stream<int, int> stream(
-            where, [](auto&, auto, auto) {}, [](auto&, auto, auto) {}, {.priorities = 2});
-    };
-
-    try {
-        make();
-        ADD_FAILURE() << "there are priorities";
-    } catch (const error& fault) {
-        EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_STREQ(fault.what(),
-                     "priorities is 2, but a stream of requests has one; leave the option at 1");
-    }
+    EXPECT_EQ(test::code_of([&] {
+                  request_stream<int, int>(
+                      where, [](auto&, auto, auto) {}, [](auto&, auto, auto) {}, {.priorities = 2});
+              }),
+              errc::invalid_argument);
     where.close();
 }
 

@@ -15,54 +15,28 @@ namespace {
 
 using numbers = std::vector<std::int64_t>;
 
-template <class Call>
-errc code_of(const Call& call) {
-    try {
-        call();
-    } catch (const error& fault) {
-        return fault.code();
-    }
-    return errc::success;
-}
+using test::code_of;
 
 template <class Port>
 void drain(Port& port) {
     port.drain().wait();
 }
 
-// What all tests have: the context, and numbers for workers.
-class streams {
+class Stream : public testing::Test {
   protected:
-    explicit streams(const std::optional<topology>& nodes = {}) : where(test::world(nodes)) {}
+    void TearDown() override { where.close(); }
 
     rank_t num_ranks() const { return where.num_ranks(); }
     rank_t last_rank() const { return where.num_ranks() - 1; }
     rank_t next_rank() const { return (where.rank() + 1) % where.num_ranks(); }
 
-    context where;
+    context where = test::world();
 };
 
-class Stream : public streams, public testing::Test {
+class StreamWays : public test::StreamWays {
   protected:
-    void TearDown() override { where.close(); }
-};
-
-class StreamWays : public streams, public testing::TestWithParam<test::stream_case> {
-  protected:
-    StreamWays() : streams(GetParam().nodes) {}
-
-    void SetUp() override {
-        if (options().workers > 1 && !test::has_threads()) GTEST_SKIP() << "MPI has no threads";
-    }
-    void TearDown() override { where.close(); }
-
-    const stream_options& options() const { return GetParam().options; }
-    std::int64_t number_of(worker_id id) const { return id.rank * options().workers + id.worker; }
-    worker_id worker_of(std::int64_t number) const {
-        return {static_cast<rank_t>(number / options().workers),
-                static_cast<int>(number % options().workers)};
-    }
-    std::int64_t num_all_workers() const { return number_of({num_ranks(), 0}); }
+    rank_t last_rank() const { return num_ranks() - 1; }
+    rank_t next_rank() const { return (where.rank() + 1) % num_ranks(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, StreamWays, testing::ValuesIn(test::stream_cases()),
@@ -367,30 +341,6 @@ TEST_P(StreamWays, RefuseWorkersThereAreNot) {
     items.close();
 }
 
-TEST_P(StreamWays, FillNoMoreThanTheirBuffers) {
-    stream<int> items(
-        where, [](auto&, const auto&) {}, options());
-    const auto num_buffers = static_cast<count_t>(items.layout().buffers().size());
-    const count_t partners =
-        items.scheme() == stream_scheme::ww ? num_buffers / options().workers : num_buffers;
-
-    test::on_workers(options().workers, [&](int w) {
-        for (int i = 0; i < 500; ++i) {
-            items.port(w).push(worker_of(i * 7 % num_all_workers()), i);
-            if (i % 64 == 0) items.port(w).progress();
-        }
-        drain(items.port(w));
-    });
-
-    const count_t g = options().buffer_items;
-    EXPECT_GE(items.statistics().peak_buffers, items.scheme() == stream_scheme::node ? 0 : 1);
-    // The peak of shared buffers is counted beside them, and may be one too many.
-    const count_t uncertain = fills_together(items.scheme()) ? g : 0;
-    EXPECT_LE(items.statistics().peak_buffers * g,
-              max_buffered_items(items.scheme(), g, partners, options().workers) + uncertain);
-    items.close();
-}
-
 TEST_P(StreamWays, TellTheirStatisticsAfterTheyAreClosed) {
     stream<int> items(
         where, [](auto&, const auto&) {}, options());
@@ -458,81 +408,29 @@ TEST_P(OrderedStream, HandlesItemsOfOnePortInTheOrderOfItsPushes) {
     items.close();
 }
 
-// Nothing but MPI between processes, and no flush before the end.
-class MessageBounds : public streams, public testing::TestWithParam<stream_scheme> {
-  protected:
-    void TearDown() override { where.close(); }
-
-    static constexpr int workers = 2;
-    static constexpr count_t g = 8;
-    static constexpr int num_items = 304;  // a multiple of g
-
-    stream_statistics push(const std::function<worker_id(int)>& destination) {
+TEST_F(Stream, SendsAsFewMessagesAsTheSchemePromisesWhereMpiIsAllThereIs) {
+    if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
+    constexpr int workers = 2, num_items = 304;
+    constexpr count_t buffer_items = 8;
+    for (const auto scheme :
+         {stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp, stream_scheme::pp}) {
         stream<int> items(where, [](auto&, const auto&) {},
                           {.workers = workers,
-                           .scheme = GetParam(),
-                           .buffer_items = g,
+                           .scheme = scheme,
+                           .buffer_items = buffer_items,
                            .max_buffers = 1000,
                            .flush_on_idle = false,
                            .shared_memory = false});
         test::on_workers(workers, [&](int w) {
-            for (int i = 0; i < num_items; ++i) items.port(w).push(destination(i), i);
+            for (int i = 0; i < num_items; ++i) items.port(w).push({next_rank(), 1}, i);
             drain(items.port(w));
         });
-        const auto result = items.statistics();
+        const auto all = items.statistics();
         items.close();
-        return result;
+
+        EXPECT_EQ(all.messages, workers * num_items / buffer_items) << to_string(scheme);
+        EXPECT_EQ(all.mpi_messages, num_ranks() == 1 ? 0 : all.messages) << to_string(scheme);
     }
-
-    // Of one process.
-    message_bounds bounds() const {
-        const bool is_together = fills_together(GetParam());
-        const auto of_source = stream_message_bounds(
-            GetParam(), is_together ? workers * num_items : num_items, g, num_ranks(), workers);
-        const int sources = is_together ? 1 : workers;
-        return {of_source.least * sources, of_source.most * sources};
-    }
-};
-
-INSTANTIATE_TEST_SUITE_P(Schemes, MessageBounds,
-                         testing::Values(stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
-                                         stream_scheme::pp),
-                         [](const auto& tested) { return to_string(tested.param); });
-
-TEST_P(MessageBounds, AreReachedFromBelowByOneDestination) {
-    if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
-    const auto counts = push([&](int) { return worker_id{next_rank(), 1}; });
-
-    EXPECT_EQ(counts.messages, bounds().least);
-    EXPECT_EQ(counts.mpi_messages, num_ranks() == 1 ? 0 : bounds().least);
-}
-
-TEST_P(MessageBounds, HoldForManyDestinations) {
-    if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
-    const auto destination = [&](int i) { return worker_id{i * i % num_ranks(), i / 3 % workers}; };
-    const auto counts = push(destination);
-
-    EXPECT_GE(counts.messages, bounds().least);
-    // A buffer that workers share may leave once for each of them in the end.
-    const count_t more = fills_together(GetParam()) ? num_ranks() * (workers - 1) : 0;
-    EXPECT_LE(counts.messages, bounds().most + more);
-    std::vector<count_t> fills(static_cast<std::size_t>(num_ranks()) * workers);
-    for (int i = 0; i < num_items; ++i) {
-        const worker_id to = destination(i);
-        ++fills[static_cast<std::size_t>(to.rank * workers +
-                                         (GetParam() == stream_scheme::ww ? to.worker : 0))];
-    }
-    if (fills_together(GetParam()))
-        return;  // who drains first sends what the others have not filled
-    count_t expected = 0;
-    count_t to_others = 0;
-    for (std::size_t b = 0; b < fills.size(); ++b) {
-        const count_t messages = workers * ((fills[b] + g - 1) / g);
-        expected += messages;
-        if (static_cast<rank_t>(b / workers) != where.rank()) to_others += messages;
-    }
-    EXPECT_EQ(counts.messages, expected);
-    EXPECT_EQ(counts.mpi_messages, to_others);
 }
 
 TEST_F(Stream, EndsWithEachHandlersErrorAtItsOwnPortAndTheHighestRankAtOthers) {
@@ -600,64 +498,26 @@ TEST_F(Stream, TakesSixteenBytesOfABufferForAnItemWithACodecBesideItsOwn) {
 }
 
 // A port has no memory for the bytes of items yet when an empty one comes first.
-TEST_F(Stream, CarriesEmptyItemsFirst) {
-    std::vector<std::string> texts;
-    count_t num_empty_vectors = 0;
-    stream<std::string> strings(where, [&](auto&, const auto& batch) {
-        texts.insert(texts.end(), batch.begin(), batch.end());
-    });
-    stream<std::vector<double>> vectors(where, [&](auto&, const auto& batch) {
-        for (const auto& each : batch) num_empty_vectors += each.empty() ? 1 : 0;
-    });
-    for (const std::string& text : {std::string(), std::string("ab"), std::string()})
-        strings.port().push(next_rank(), text);
-    vectors.port().push(next_rank(), {});
-    drain(strings.port());
-    drain(vectors.port());
-
-    EXPECT_EQ(texts, (std::vector<std::string>{"", "ab", ""}));
-    EXPECT_EQ(num_empty_vectors, 1);
-    strings.close();
-    vectors.close();
-}
-
-TEST_F(Stream, CarriesVectors) {
+TEST_F(Stream, CarriesVectorsAndEmptyItemsFirst) {
     std::vector<std::vector<int>> handled;
-    stream<std::vector<int>> lists(where, [&](auto&, const auto& batch) {
-        handled.insert(handled.end(), batch.begin(), batch.end());
-    });
+    std::vector<std::string> texts;
+    const auto into = [](auto& all) {
+        return
+            [&all](auto&, const auto& batch) { all.insert(all.end(), batch.begin(), batch.end()); };
+    };
+    stream<std::vector<int>> lists(where, into(handled));
+    stream<std::string> strings(where, into(texts));
 
-    for (int length = 0; length < 4; ++length) {
-        std::vector<int> list(static_cast<std::size_t>(length));
-        std::iota(list.begin(), list.end(), where.rank());
-        lists.port().push(next_rank(), list);
-    }
+    const std::vector<std::vector<int>> sent{{}, {1}, {1, 2}, {}};
+    for (const auto& list : sent) lists.port().push(next_rank(), list);
+    for (const char* text : {"", "ab", ""}) strings.port().push(next_rank(), text);
     drain(lists.port());
+    drain(strings.port());
 
-    const int from = (where.rank() + num_ranks() - 1) % num_ranks();
-    const std::vector<std::vector<int>> expected{
-        {}, {from}, {from, from + 1}, {from, from + 1, from + 2}};
-    EXPECT_EQ(handled, expected);
+    EXPECT_EQ(handled, sent);
+    EXPECT_EQ(texts, (std::vector<std::string>{"", "ab", ""}));
     lists.close();
-}
-
-TEST_F(Stream, LetsUrgentItemsOvertake) {
-    numbers handled;
-    stream<std::int64_t> items(where,
-                               [&](auto&, const auto& batch) {
-                                   handled.insert(handled.end(), batch.begin(), batch.end());
-                               },
-                               {.priorities = 2});
-
-    for (std::int64_t i = 0; i < 3; ++i) items.port().push(where.rank(), i);
-    items.port().push_urgent({where.rank(), 0}, 100);
-    items.port().push(where.rank(), 3);
-    items.port().push_urgent({where.rank(), 0}, 101);
-    drain(items.port());
-
-    EXPECT_EQ(handled, (numbers{100, 101, 0, 1, 2, 3}));
-    EXPECT_EQ(items.statistics().messages_of(flush_cause::urgent), 1);
-    items.close();
+    strings.close();
 }
 
 TEST_F(Stream, HasNoUrgentItemsInOnePriority) {
@@ -690,45 +550,33 @@ TEST_F(Stream, SaysWhenAPushWouldWait) {
     items.close();
 }
 
-class Pressure : public streams, public testing::TestWithParam<back_pressure> {
-  protected:
-    void TearDown() override { where.close(); }
-};
-INSTANTIATE_TEST_SUITE_P(Kinds, Pressure,
-                         testing::Values(back_pressure::progress, back_pressure::block),
-                         [](const auto& tested) {
-                             return tested.param == back_pressure::block ? "block" : "progress";
-                         });
+TEST_F(Stream, OnlyHandlesInAPushIfThatIsWanted) {
+    for (const auto pressure : {back_pressure::progress, back_pressure::block}) {
+        bool is_pushing = false;
+        count_t in_pushes = 0, num_handled = 0;
+        stream<std::int64_t> items(where,
+                                   [&](auto&, const auto& batch) {
+                                       num_handled += static_cast<count_t>(batch.size());
+                                       if (is_pushing) ++in_pushes;
+                                   },
+                                   {.buffer_items = 4, .max_buffers = 2, .pressure = pressure});
+        auto& port = items.port();
 
-TEST_P(Pressure, OnlyHandlesInAPushIfThatIsWanted) {
-    bool is_pushing = false;
-    count_t in_pushes = 0;
-    count_t num_handled = 0;
-    stream<std::int64_t> items(where,
-                               [&](auto&, const auto& batch) {
-                                   num_handled += static_cast<count_t>(batch.size());
-                                   if (is_pushing) ++in_pushes;
-                               },
-                               {.buffer_items = 4, .max_buffers = 2, .pressure = GetParam()});
-    auto& port = items.port();
+        is_pushing = true;
+        for (int i = 0; i < 1000; ++i) port.push(i % num_ranks(), i);
+        is_pushing = false;
+        drain(port);
 
-    is_pushing = true;
-    for (std::int64_t i = 0; i < 1000; ++i) {
-        port.push(static_cast<rank_t>(i % num_ranks()), i);
+        MPI_Allreduce(MPI_IN_PLACE, &num_handled, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+        EXPECT_EQ(num_handled, 1000 * num_ranks());
+        if (pressure == back_pressure::block) {
+            EXPECT_EQ(in_pushes, 0);
+            EXPECT_GT(port.statistics().waits, 0);
+        } else if (num_ranks() == 1) {
+            EXPECT_GT(in_pushes, 0);
+        }
+        items.close();
     }
-    is_pushing = false;
-    drain(port);
-
-    count_t sum = num_handled;
-    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-    EXPECT_EQ(sum, 1000 * num_ranks());
-    if (GetParam() == back_pressure::block) {
-        EXPECT_EQ(in_pushes, 0);
-        EXPECT_GT(port.statistics().waits, 0);
-    } else if (num_ranks() == 1) {
-        EXPECT_GT(in_pushes, 0);
-    }
-    items.close();
 }
 
 TEST_F(Stream, KeepsToItsStates) {
@@ -813,64 +661,15 @@ TEST_F(Stream, KeepsItsContextOpenUntilItIsDrained) {
     expect_refused([&] { items.port().push(0, 1); });
 }
 
-TEST_F(Stream, SendsByAgeOnRequestOrWhenIdleOnly) {
+TEST_F(Stream, SendsByAgeIfAsked) {
     count_t num_handled = 0;
-    const auto handle = [&](auto&, const auto& batch) {
-        num_handled += static_cast<count_t>(batch.size());
-    };
-    stream<int> kept(where, handle, {.flush_on_idle = false});
-    kept.port().push(where.rank(), 1);
-    for (int i = 0; i < 100; ++i) EXPECT_EQ(kept.port().progress(), 0);
-    kept.port().flush({where.rank(), 0});
-    EXPECT_EQ(kept.port().progress(), 1);
-    EXPECT_EQ(kept.statistics().messages_of(flush_cause::request), 1);
-
-    stream<int> old(where, handle, {.flush_on_idle = false, .max_age_seconds = 1e-6});
-    old.port().push(where.rank(), 1);
-    while (num_handled < 2) old.port().progress();
-    EXPECT_EQ(old.statistics().messages_of(flush_cause::age), 1);
-
-    stream<int> idle(where, handle);
-    idle.port().push(where.rank(), 1);
-    while (num_handled < 3) idle.port().progress();
-    EXPECT_EQ(idle.statistics().messages_of(flush_cause::idle), 1);
-
-    for (auto* one : {&kept, &old, &idle}) {
-        drain(one->port());
-        one->close();
-    }
-}
-
-TEST_F(Stream, RunsBesideOthersOnOneCommunicator) {
-    std::vector<std::unique_ptr<stream<std::int64_t>>> several;
-    numbers sums(3);
-    for (std::size_t s = 0; s < sums.size(); ++s) {
-        several.push_back(std::make_unique<stream<std::int64_t>>(
-            where,
-            [&sums, s](auto&, const auto& batch) {
-                sums[s] = std::accumulate(batch.begin(), batch.end(), sums[s]);
-            },
-            stream_options{.buffer_items = 8, .shared_memory = s == 0}));
-    }
-
-    for (std::int64_t i = 0; i < 100; ++i) {
-        for (std::size_t s = 0; s < sums.size(); ++s) {
-            several[s]->port().push(next_rank(), i + 1000 * static_cast<std::int64_t>(s));
-        }
-    }
-    // In another order on every other rank.
-    for (std::size_t s = 0; s < sums.size(); ++s) several[s]->port().progress();
-    std::vector<stream_drain> rests;
-    for (std::size_t s = 0; s < sums.size(); ++s) {
-        rests.push_back(several[where.rank() % 2 == 0 ? s : 2 - s]->port().drain());
-    }
-    for (bool is_at_rest = false; !is_at_rest; std::this_thread::yield()) {
-        is_at_rest = true;
-        for (auto& rest : rests) is_at_rest = rest.test() && is_at_rest;
-    }
-
-    EXPECT_EQ(sums, (numbers{4950, 104950, 204950}));
-    for (auto& one : several) one->close();
+    stream<int> items(where, [&](auto&, const auto&) { ++num_handled; },
+                      {.flush_on_idle = false, .max_age_seconds = 1e-6});
+    items.port().push(where.rank(), 1);
+    while (num_handled == 0) items.port().progress();
+    EXPECT_EQ(items.statistics().messages_of(flush_cause::age), 1);
+    drain(items.port());
+    items.close();
 }
 
 TEST_F(Stream, HandlesNothingWhileAnotherOneIsWaitedFor) {
@@ -958,85 +757,6 @@ TEST_F(Stream, IsUnseenByTheUsersReceives) {
 
     EXPECT_EQ(num_seen, 0);
     items.close();
-}
-
-TEST_F(Stream, MayHaveAThreadThatDrivesMpi) {
-    if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
-    numbers handled(2);
-    stream<std::int64_t> items(
-        where,
-        [&](auto& port, const auto& batch) {
-            std::int64_t& sum = handled[static_cast<std::size_t>(port.id().worker)];
-            sum = std::accumulate(batch.begin(), batch.end(), sum);
-        },
-        {.workers = 2, .buffer_items = 8, .shared_memory = false, .progress_thread = true});
-
-    for (int phase = 1; phase <= 2; ++phase) {
-        test::on_workers(2, [&](int w) {
-            for (std::int64_t i = 0; i < 200; ++i) {
-                for (rank_t to = 0; to < num_ranks(); ++to) items.port(w).push({to, 1 - w}, i);
-            }
-            drain(items.port(w));
-        });
-        EXPECT_EQ(handled, numbers(2, phase * 19900 * num_ranks()));
-    }
-    items.close();
-}
-
-TEST_F(Stream, TimesEverySoManiethItem) {
-    stream<int> items(where, [](auto&, const auto&) {},
-                      {.buffer_items = 8, .latency_sample_interval = 8});
-
-    for (int i = 0; i < 80; ++i) items.port().push(where.rank(), i);
-    drain(items.port());
-
-    const auto latency = items.statistics().latency;
-    EXPECT_EQ(latency.count(), 10);
-    EXPECT_GE(latency.max_seconds(), 0);
-    items.close();
-}
-
-// All ranks refuse options that make no sense, or that not all have.
-class StreamOptions : public Stream {
-  protected:
-    errc code_with(const stream_options& options) {
-        return code_of([&] {
-            stream<int>(
-                where, [](auto&, const auto&) {}, options)
-                .close();
-        });
-    }
-};
-
-TEST_F(StreamOptions, AreChecked) {
-    EXPECT_EQ(code_with({.workers = 0}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.workers = -3}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.buffer_items = -1}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.max_buffers = -1}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.priorities = 0}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.priorities = 3}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.max_age_seconds = 0}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.max_age_seconds = -0.5}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.latency_sample_interval = -1}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.route = "nowhere"}), errc::unknown_route);
-    EXPECT_EQ(code_with({.scheme = stream_scheme::pp, .ordered = true}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.route = "hypercube", .ordered = true}),
-              num_ranks() <= 2 ? errc::success : errc::invalid_argument);
-    EXPECT_EQ(code_with({}), errc::success);
-}
-
-TEST_F(StreamOptions, MustBeEqualOnAllRanksButForThePressure) {
-    const bool is_last = where.rank() == last_rank();
-    const errc expected = num_ranks() == 1 ? errc::success : errc::invalid_argument;
-
-    EXPECT_EQ(code_with({.buffer_items = is_last ? 7 : 8}), expected);
-    EXPECT_EQ(code_with({.with_source = is_last}), expected);
-    if (test::has_threads()) {
-        EXPECT_EQ(code_with({.communication_thread = is_last}), expected);
-    }
-    EXPECT_EQ(code_with({.scheme = is_last ? stream_scheme::pp : stream_scheme::ww}), expected);
-    EXPECT_EQ(code_with({.pressure = is_last ? back_pressure::fail : back_pressure::block}),
-              errc::success);
 }
 
 }  // namespace

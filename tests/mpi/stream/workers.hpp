@@ -2,6 +2,7 @@
 /// @brief Streams with several threads in tests.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <future>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/error.hpp"
 #include "crossdock/stream_options.hpp"
 #include "support/contexts.hpp"
 
@@ -92,6 +94,37 @@ inline std::vector<stream_case> stream_cases(rank_t num_ranks = world_size()) {
     add("_pairs_grid", {.workers = 2, .scheme = node, .route = "grid:2"}, pairs);
     add("_single", {.workers = 2, .scheme = node, .shared_memory = false}, single);
     return cases;
+}
+
+/// @brief Tests of streams run in each of these ways, whose workers have numbers.
+class StreamWays : public testing::TestWithParam<stream_case> {
+  protected:
+    void SetUp() override {
+        if (options().workers > 1 && !has_threads()) GTEST_SKIP() << "MPI has no threads";
+    }
+    void TearDown() override { where.close(); }
+
+    const stream_options& options() const { return GetParam().options; }
+    rank_t num_ranks() const { return where.num_ranks(); }
+    std::int64_t number_of(worker_id id) const { return id.rank * options().workers + id.worker; }
+    worker_id worker_of(std::int64_t number) const {
+        return {static_cast<rank_t>(number / options().workers),
+                static_cast<int>(number % options().workers)};
+    }
+    std::int64_t num_all_workers() const { return number_of({num_ranks(), 0}); }
+
+    context where = world(GetParam().nodes);
+};
+
+/// @brief The code of what a call throws, or `errc::success`.
+template <class Call>
+errc code_of(const Call& call) {
+    try {
+        call();
+    } catch (const error& fault) {
+        return fault.code();
+    }
+    return errc::success;
 }
 
 }  // namespace crossdock::test
