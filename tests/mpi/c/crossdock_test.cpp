@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -24,32 +23,10 @@ namespace crossdock_c_calls_test {
 namespace {
 
 using namespace crossdock_c_test;
-using indices = numbers;
+using doubles = std::vector<double>;
+using ints = std::vector<int>;
 
 std::string number(int64_t n) { return std::to_string(n); }
-
-std::string text_of(const crossdock_topology* topology) {
-    char* text = nullptr;
-    EXPECT_SUCCESS(crossdock_topology_to_string(topology, &text));
-    return taken(text);
-}
-
-std::string json_of(const crossdock_plan* plan) {
-    char* text = nullptr;
-    EXPECT_SUCCESS(crossdock_plan_to_json(plan, &text));
-    return taken(text);
-}
-
-bool is_equal(const crossdock_plan* a, const crossdock_plan* b) {
-    int answer = -1;
-    EXPECT_SUCCESS(crossdock_plan_is_equal(a, b, &answer));
-    return answer == 1;
-}
-
-std::string content_of(const std::string& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 TEST(Status, HasTheNumbersAndNamesOfTheCodes) {
     for (int code = 0; code <= CROSSDOCK_INTERNAL + 1; ++code)
@@ -65,16 +42,12 @@ TEST(Status, HasTheNumbersAndNamesOfTheCodes) {
 }
 
 TEST(Version, IsTheHeaders) {
-    int major = -1;
-    int minor = -1;
-    int patch = -1;
+    int major = -1, minor = -1, patch = -1;
 
     EXPECT_SUCCESS(crossdock_version(&major, &minor, &patch));
 
     EXPECT_EQ(number(major) + "." + number(minor) + "." + number(patch), CROSSDOCK_VERSION);
-    expect_null(crossdock_version(nullptr, &minor, &patch), "major");
-    expect_null(crossdock_version(&major, nullptr, &patch), "minor");
-    expect_null(crossdock_version(&major, &minor, nullptr), "patch");
+    expect_nulls(crossdock_version, {"major", "minor", "patch"}, &major, &minor, &patch);
 }
 
 TEST(Free, OfNothingSucceeds) {
@@ -87,62 +60,42 @@ TEST(Free, OfNothingSucceeds) {
 }
 
 TEST(Routes, AreListedByIndex) {
-    int num_routes = 0;
+    const int num_routes = given_by(crossdock_num_routes);
     const char* name = nullptr;
     const char* route = nullptr;
 
-    EXPECT_SUCCESS(crossdock_num_routes(&num_routes));
-    EXPECT_SUCCESS(crossdock_route_name(0, &name));
-    EXPECT_STREQ(name, "direct");
+    EXPECT_STREQ(given_by<const char*>(crossdock_route_name, 0), "direct");
     for (int index = 0; index < num_routes; ++index) {
         EXPECT_SUCCESS(crossdock_route_name(index, &name));
         EXPECT_SUCCESS(crossdock_route_example(index, &route));
         EXPECT_EQ(std::string(route).rfind(name, 0), 0U);
     }
 
-    const std::string text = "is outside [0, " + number(num_routes) + ")";
-    expect_error(crossdock_route_name(-1, &name), CROSSDOCK_INVALID_ARGUMENT, "route -1 " + text);
-    expect_error(crossdock_route_example(num_routes, &route), CROSSDOCK_INVALID_ARGUMENT,
-                 "route " + number(num_routes) + " " + text);
-    expect_null(crossdock_num_routes(nullptr), "result");
-    expect_null(crossdock_route_name(0, nullptr), "name");
-    expect_null(crossdock_route_example(0, nullptr), "route");
+    EXPECT_EQ(crossdock_route_name(-1, &name), CROSSDOCK_INVALID_ARGUMENT);
+    EXPECT_EQ(crossdock_route_example(num_routes, &route), CROSSDOCK_INVALID_ARGUMENT);
+    expect_nulls(crossdock_num_routes, {"result"}, nullptr);
+    expect_nulls(crossdock_route_name, {nullptr, "name"}, 0, &name);
+    expect_nulls(crossdock_route_example, {nullptr, "route"}, 0, &route);
 }
 
 TEST(Topology, AnswersQueries) {
-    crossdock_topology* topology = nullptr;
-    ASSERT_SUCCESS(crossdock_topology_from_string("2,3", &topology));
-    int answer = -1;
+    const auto topology = made<crossdock_topology>(crossdock_topology_from_string, "2,3");
 
-    EXPECT_SUCCESS(crossdock_topology_num_ranks(topology, &answer));
-    EXPECT_EQ(answer, 5);
-    EXPECT_SUCCESS(crossdock_topology_num_regions(topology, &answer));
-    EXPECT_EQ(answer, 2);
-    EXPECT_SUCCESS(crossdock_topology_region_of(topology, 2, &answer));
-    EXPECT_EQ(answer, 1);
-    EXPECT_SUCCESS(crossdock_topology_local_rank(topology, 4, &answer));
-    EXPECT_EQ(answer, 2);
-    EXPECT_SUCCESS(crossdock_topology_region_size(topology, 1, &answer));
-    EXPECT_EQ(answer, 3);
-    EXPECT_SUCCESS(crossdock_topology_rank_at(topology, 1, 1, &answer));
-    EXPECT_EQ(answer, 3);
-    EXPECT_EQ(text_of(topology), "2,3");
-    EXPECT_SUCCESS(crossdock_topology_free(topology));
-}
-
-TEST(Topology, ReadsTheRegionOfEveryRank) {
-    const std::vector<int> regions{5, 9, 5, 9};
-    crossdock_topology* topology = nullptr;
-
-    EXPECT_SUCCESS(crossdock_topology_from_regions(4, regions.data(), &topology));
-
-    EXPECT_EQ(text_of(topology), "cyclic:2x2");
-    EXPECT_SUCCESS(crossdock_topology_free(topology));
+    EXPECT_EQ(given_by(crossdock_topology_num_ranks, topology), 5);
+    EXPECT_EQ(given_by(crossdock_topology_num_regions, topology), 2);
+    EXPECT_EQ(given_by(crossdock_topology_region_of, topology, 2), 1);
+    EXPECT_EQ(given_by(crossdock_topology_local_rank, topology, 4), 2);
+    EXPECT_EQ(given_by(crossdock_topology_region_size, topology, 1), 3);
+    EXPECT_EQ(given_by(crossdock_topology_rank_at, topology, 1, 1), 3);
+    EXPECT_EQ(text_by(crossdock_topology_to_string, topology), "2,3");
+    const ints regions{5, 9, 5, 9};
+    const auto cyclic =
+        made<crossdock_topology>(crossdock_topology_from_regions, 4, regions.data());
+    EXPECT_EQ(text_by(crossdock_topology_to_string, cyclic), "cyclic:2x2");
 }
 
 TEST(Topology, RefusesWhatItCannotAnswer) {
-    crossdock_topology* topology = nullptr;
-    ASSERT_SUCCESS(crossdock_topology_from_string("2,3", &topology));
+    const auto topology = made<crossdock_topology>(crossdock_topology_from_string, "2,3");
     const int region = 0;
     int answer = -7;
     crossdock_topology* untouched = topology;
@@ -154,24 +107,20 @@ TEST(Topology, RefusesWhatItCannotAnswer) {
     EXPECT_EQ(answer, -7);
     EXPECT_EQ(crossdock_topology_from_string("2x", &untouched), CROSSDOCK_INVALID_TOPOLOGY);
     EXPECT_EQ(crossdock_topology_from_regions(0, nullptr, &untouched), CROSSDOCK_INVALID_TOPOLOGY);
-    EXPECT_EQ(untouched, topology);
     expect_error(crossdock_topology_from_regions(-1, &region, &untouched),
                  CROSSDOCK_INVALID_ARGUMENT, "region_of_rank has length -1");
-    expect_null(crossdock_topology_from_regions(1, nullptr, &untouched), "region_of_rank");
-    expect_null(crossdock_topology_from_regions(1, &region, nullptr), "result");
-    expect_null(crossdock_topology_from_string(nullptr, &untouched), "text");
-    expect_null(crossdock_topology_from_string("2", nullptr), "result");
-    expect_null(crossdock_topology_num_ranks(nullptr, &answer), "topology");
-    expect_null(crossdock_topology_num_ranks(topology, nullptr), "result");
-    expect_null(crossdock_topology_num_regions(nullptr, &answer), "topology");
-    expect_null(crossdock_topology_region_of(nullptr, 0, &answer), "topology");
-    expect_null(crossdock_topology_local_rank(nullptr, 0, &answer), "topology");
-    expect_null(crossdock_topology_region_size(nullptr, 0, &answer), "topology");
-    expect_null(crossdock_topology_rank_at(nullptr, 0, 0, &answer), "topology");
-    expect_null(crossdock_topology_to_string(topology, nullptr), "text");
+    EXPECT_EQ(untouched, topology);
     char* text = nullptr;
-    expect_null(crossdock_topology_to_string(nullptr, &text), "topology");
-    EXPECT_SUCCESS(crossdock_topology_free(topology));
+    expect_nulls(crossdock_topology_from_regions, {nullptr, "region_of_rank", "result"}, 1, &region,
+                 &untouched);
+    expect_nulls(crossdock_topology_from_string, {"text", "result"}, "2", &untouched);
+    expect_nulls(crossdock_topology_num_ranks, {"topology", "result"}, topology, &answer);
+    expect_nulls(crossdock_topology_num_regions, {"topology"}, topology, &answer);
+    expect_nulls(crossdock_topology_region_of, {"topology"}, topology, 0, &answer);
+    expect_nulls(crossdock_topology_local_rank, {"topology"}, topology, 0, &answer);
+    expect_nulls(crossdock_topology_region_size, {"topology"}, topology, 0, &answer);
+    expect_nulls(crossdock_topology_rank_at, {"topology"}, topology, 0, 0, &answer);
+    expect_nulls(crossdock_topology_to_string, {"topology", "text"}, topology, &text);
 }
 
 /// Offline plans of two ranks: rank 0 has two items, of which it sends item 1 to rank 1.
@@ -191,7 +140,6 @@ class OfflinePlan : public testing::Test {
         receives.sources = &ranks[0];
         receives.receive_counts = &one;
         receives.receive_displacements = &none;
-        ASSERT_SUCCESS(crossdock_topology_from_string("2x1", &topology));
         ASSERT_SUCCESS(crossdock_pattern_from_neighbor_alltoallv(0, 2, &sends, &patterns[0]));
         ASSERT_SUCCESS(crossdock_pattern_from_neighbor_alltoallv(1, 2, &receives, &patterns[1]));
         ASSERT_SUCCESS(crossdock_plan_compile_all(topology, patterns, "direct", nullptr, plans));
@@ -199,10 +147,10 @@ class OfflinePlan : public testing::Test {
     void TearDown() override {
         for (crossdock_plan* plan : plans) EXPECT_SUCCESS(crossdock_plan_free(plan));
         for (crossdock_pattern* pattern : patterns) EXPECT_SUCCESS(crossdock_pattern_free(pattern));
-        EXPECT_SUCCESS(crossdock_topology_free(topology));
     }
 
-    crossdock_topology* topology = nullptr;
+    owned<crossdock_topology> topology =
+        made<crossdock_topology>(crossdock_topology_from_string, "2x1");
     crossdock_pattern* patterns[2]{};
     crossdock_plan* plans[2]{};
 };
@@ -214,108 +162,72 @@ TEST_F(OfflinePlan, IsVerified) {
     EXPECT_EQ(crossdock_plan_verify(2, twisted, patterns), CROSSDOCK_INVALID_PLAN);
     expect_error(crossdock_plan_verify(-1, plans, patterns), CROSSDOCK_INVALID_ARGUMENT,
                  "plans has length -1");
-    expect_null(crossdock_plan_verify(2, nullptr, patterns), "plans");
-    expect_null(crossdock_plan_verify(2, plans, nullptr), "patterns");
+    expect_nulls(crossdock_plan_verify, {nullptr, "plans", "patterns"}, 2, plans, patterns);
     crossdock_plan* missing[2] = {plans[0], nullptr};
     expect_null(crossdock_plan_verify(2, missing, patterns), "plans");
 }
 
-TEST_F(OfflinePlan, IsCounted) {
-    int num_stages = 0;
-    int64_t num_items = 0;
-    crossdock_traffic stage{};
-    crossdock_traffic total{};
-
-    EXPECT_SUCCESS(crossdock_plan_num_stages(plans[0], &num_stages));
-    char* compiled_along = nullptr;
-    ASSERT_SUCCESS(crossdock_plan_route(plans[0], &compiled_along));
-    EXPECT_EQ(taken(compiled_along), "direct");
-    EXPECT_EQ(num_stages, 1);
-    EXPECT_SUCCESS(crossdock_plan_buffer_items(plans[1], &num_items));
-    EXPECT_EQ(num_items, 1);
-    EXPECT_SUCCESS(crossdock_plan_stage_traffic(topology, plans[0], 0, &stage));
-    EXPECT_SUCCESS(crossdock_plan_total_traffic(topology, plans[0], &total));
-    for (const crossdock_traffic& traffic : {stage, total}) {
+TEST_F(OfflinePlan, IsCountedAndPrinted) {
+    EXPECT_EQ(text_by(crossdock_plan_route, plans[0]), "direct");
+    EXPECT_EQ(given_by(crossdock_plan_num_stages, plans[0]), 1);
+    EXPECT_EQ(given_by<int64_t>(crossdock_plan_buffer_items, plans[1]), 1);
+    for (const auto& traffic :
+         {given_by<crossdock_traffic>(crossdock_plan_stage_traffic, topology, plans[0], 0),
+          given_by<crossdock_traffic>(crossdock_plan_total_traffic, topology, plans[0])}) {
         EXPECT_EQ(traffic.messages, 1);
         EXPECT_EQ(traffic.items, 1);
         EXPECT_EQ(traffic.inter_region_messages, 1);
         EXPECT_EQ(traffic.inter_region_items, 1);
     }
-}
+    EXPECT_TRUE(text_by(crossdock_plan_to_string, plans[0]).starts_with("rank 0 of 2: direct"));
 
-TEST_F(OfflinePlan, IsNotCountedWhereThereIsNone) {
-    crossdock_topology* larger = nullptr;
-    ASSERT_SUCCESS(crossdock_topology_from_string("3", &larger));
-    int number_of = 0;
+    const auto larger = made<crossdock_topology>(crossdock_topology_from_string, "3");
+    int num_stages = 0;
     int64_t num_items = 0;
     crossdock_traffic traffic{};
-
-    expect_error(crossdock_plan_stage_traffic(topology, plans[0], 1, &traffic),
-                 CROSSDOCK_INVALID_ARGUMENT, "stage 1 is outside [0, 1)");
-    expect_error(crossdock_plan_stage_traffic(topology, plans[0], -1, &traffic),
-                 CROSSDOCK_INVALID_ARGUMENT, "stage -1 is outside [0, 1)");
-    expect_error(crossdock_plan_total_traffic(larger, plans[0], &traffic), CROSSDOCK_SIZE_MISMATCH,
-                 "the topology has 3 ranks, but the plan 2");
-    expect_null(crossdock_plan_num_stages(nullptr, &number_of), "plan");
-    expect_null(crossdock_plan_buffer_items(nullptr, &num_items), "plan");
-    expect_null(crossdock_plan_stage_traffic(nullptr, plans[0], 0, &traffic), "topology");
-    expect_null(crossdock_plan_stage_traffic(topology, nullptr, 0, &traffic), "plan");
-    expect_null(crossdock_plan_stage_traffic(topology, plans[0], 0, nullptr), "traffic");
-    expect_null(crossdock_plan_total_traffic(nullptr, plans[0], &traffic), "topology");
-    expect_null(crossdock_plan_total_traffic(topology, nullptr, &traffic), "plan");
-    expect_null(crossdock_plan_total_traffic(topology, plans[0], nullptr), "traffic");
-    EXPECT_SUCCESS(crossdock_topology_free(larger));
+    char* text = nullptr;
+    for (const int stage : {1, -1})
+        EXPECT_EQ(crossdock_plan_stage_traffic(topology, plans[0], stage, &traffic),
+                  CROSSDOCK_INVALID_ARGUMENT);
+    EXPECT_EQ(crossdock_plan_total_traffic(larger, plans[0], &traffic), CROSSDOCK_SIZE_MISMATCH);
+    expect_nulls(crossdock_plan_num_stages, {"plan"}, plans[0], &num_stages);
+    expect_nulls(crossdock_plan_buffer_items, {"plan"}, plans[0], &num_items);
+    expect_nulls(crossdock_plan_stage_traffic, {"topology", "plan", nullptr, "traffic"}, topology,
+                 plans[0], 0, &traffic);
+    expect_nulls(crossdock_plan_total_traffic, {"topology", "plan", "traffic"}, topology, plans[0],
+                 &traffic);
+    expect_nulls(crossdock_plan_to_string, {"plan", "text"}, plans[0], &text);
 }
 
 TEST_F(OfflinePlan, ComesBackFromJson) {
-    crossdock_plan* copy = nullptr;
+    const auto json = text_by(crossdock_plan_to_json, plans[1]);
+    auto copy = made<crossdock_plan>(crossdock_plan_from_json, json.c_str());
 
-    ASSERT_SUCCESS(crossdock_plan_from_json(json_of(plans[1]).c_str(), &copy));
-
-    EXPECT_TRUE(is_equal(copy, plans[1]));
-    EXPECT_FALSE(is_equal(copy, plans[0]));
-    EXPECT_EQ(json_of(copy), json_of(plans[1]));
-    EXPECT_SUCCESS(crossdock_plan_free(copy));
-    EXPECT_EQ(crossdock_plan_from_json("{", &copy), CROSSDOCK_PARSE_ERROR);
-    expect_null(crossdock_plan_from_json(nullptr, &copy), "json");
-    expect_null(crossdock_plan_from_json("{}", nullptr), "result");
+    EXPECT_EQ(given_by(crossdock_plan_is_equal, copy, plans[1]), 1);
+    EXPECT_EQ(given_by(crossdock_plan_is_equal, copy, plans[0]), 0);
+    EXPECT_EQ(text_by(crossdock_plan_to_json, copy), json);
+    crossdock_plan* other = nullptr;
     char* text = nullptr;
-    expect_null(crossdock_plan_to_json(nullptr, &text), "plan");
-    expect_null(crossdock_plan_to_json(copy, nullptr), "json");
     int answer = 0;
-    expect_null(crossdock_plan_is_equal(nullptr, plans[0], &answer), "a");
-    expect_null(crossdock_plan_is_equal(plans[0], nullptr, &answer), "b");
-    expect_null(crossdock_plan_is_equal(plans[0], plans[0], nullptr), "result");
-}
-
-TEST_F(OfflinePlan, IsPrinted) {
-    char* text = nullptr;
-
-    ASSERT_SUCCESS(crossdock_plan_to_string(plans[0], &text));
-
-    EXPECT_EQ(taken(text).rfind("rank 0 of 2: direct", 0), 0U);
-    expect_null(crossdock_plan_to_string(nullptr, &text), "plan");
-    expect_null(crossdock_plan_to_string(plans[0], nullptr), "text");
+    EXPECT_EQ(crossdock_plan_from_json("{", &other), CROSSDOCK_PARSE_ERROR);
+    expect_nulls(crossdock_plan_from_json, {"json", "result"}, "{}", &other);
+    expect_nulls(crossdock_plan_to_json, {"plan", "json"}, copy, &text);
+    expect_nulls(crossdock_plan_is_equal, {"a", "b", "result"}, copy, plans[0], &answer);
 }
 
 TEST_F(OfflinePlan, IsNotCompiledFromNothing) {
     crossdock_plan* results[2] = {plans[0], plans[1]};
     crossdock_pattern* twisted[2] = {patterns[1], patterns[0]};
     crossdock_pattern* missing[2] = {patterns[0], nullptr};
+    const auto compile = [&](crossdock_pattern** of_all, const char* route) {
+        return crossdock_plan_compile_all(topology, of_all, route, nullptr, results);
+    };
 
-    EXPECT_EQ(crossdock_plan_compile_all(topology, patterns, "ferry", nullptr, results),
-              CROSSDOCK_UNKNOWN_ROUTE);
-    EXPECT_NE(crossdock_plan_compile_all(topology, twisted, "direct", nullptr, results),
-              CROSSDOCK_SUCCESS);
-    expect_null(crossdock_plan_compile_all(nullptr, patterns, "direct", nullptr, results),
-                "topology");
-    expect_null(crossdock_plan_compile_all(topology, nullptr, "direct", nullptr, results),
-                "patterns");
-    expect_null(crossdock_plan_compile_all(topology, missing, "direct", nullptr, results),
-                "patterns");
-    expect_null(crossdock_plan_compile_all(topology, patterns, nullptr, nullptr, results), "route");
-    expect_null(crossdock_plan_compile_all(topology, patterns, "direct", nullptr, nullptr),
-                "plans");
+    EXPECT_EQ(compile(patterns, "ferry"), CROSSDOCK_UNKNOWN_ROUTE);
+    EXPECT_NE(compile(twisted, "direct"), CROSSDOCK_SUCCESS);
+    expect_null(compile(missing, "direct"), "patterns");
+    expect_nulls(crossdock_plan_compile_all, {"topology", "patterns", "route", nullptr, "plans"},
+                 topology, patterns, "direct", nullptr, results);
     EXPECT_EQ(results[0], plans[0]);
     EXPECT_EQ(results[1], plans[1]);
 }
@@ -346,62 +258,49 @@ TEST(Options, HaveTheDefaultsOfCpp) {
 }
 
 /// Rank r owns indices 3r, 3r + 1, 3r + 2; it needs the first one of every rank and its own last.
-class Communication : public testing::Test {
+class Communication : public InC {
   protected:
+    Communication() : InC(pairs()) {}
+
     void SetUp() override {
-        ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &discovered));
-        std::vector<int> regions;
-        for (int r = 0; r < num_ranks; ++r) regions.push_back(r / 2);
-        ASSERT_SUCCESS(crossdock_topology_from_regions(num_ranks, regions.data(), &topology));
-        ASSERT_SUCCESS(crossdock_context_with_topology(discovered, topology, &context));
+        InC::SetUp();
         for (int r = 0; r < num_ranks; ++r) needed.push_back(3 * r);
         needed.push_back(3 * rank + 2);
-        ASSERT_SUCCESS(crossdock_pattern_from_needed_range(context, 3 * rank, 3, length(needed),
-                                                           needed.data(), &pattern));
-    }
-    void TearDown() override {
-        EXPECT_SUCCESS(crossdock_pattern_free(pattern));
-        EXPECT_SUCCESS(crossdock_topology_free(topology));
-        EXPECT_SUCCESS(crossdock_context_close(context));
-        EXPECT_SUCCESS(crossdock_context_free(context));
-        EXPECT_SUCCESS(crossdock_context_free(discovered));
+        pattern = made<crossdock_pattern>(crossdock_pattern_from_needed_range, context, 3 * rank, 3,
+                                          length(needed), needed.data());
     }
 
-    crossdock_status create(const crossdock_pattern* from, const char* route,
-                            crossdock_neighbor_exchange** result) const {
-        const auto options = on(route);
-        return crossdock_neighbor_exchange_create(context, from, &options, result);
-    }
-
-    crossdock_neighbor_exchange* make_neighbor(const char* route) const {
-        crossdock_neighbor_exchange* neighbor = nullptr;
-        EXPECT_SUCCESS(create(pattern, route, &neighbor));
-        return neighbor;
+    owned<crossdock_neighbor_exchange> make_neighbor(
+        const crossdock_neighbor_options& options) const {
+        return made<crossdock_neighbor_exchange>(crossdock_neighbor_exchange_create, context,
+                                                 pattern, &options);
     }
 
     /// What this rank's items are: their global indices, scaled.
-    std::vector<double> items(double scale = 1) const {
+    doubles items(double scale = 1) const {
         return {3 * rank * scale, (3 * rank + 1) * scale, (3 * rank + 2) * scale};
     }
 
     /// What must be in the slots then.
-    std::vector<double> filled(double scale = 1) const {
-        std::vector<double> slots;
+    doubles filled(double scale = 1) const {
+        doubles slots;
         for (const int64_t index : needed) slots.push_back(static_cast<double>(index) * scale);
         return slots;
     }
 
-    std::vector<double> empty_slots() const { return std::vector<double>(needed.size(), -1); }
+    doubles empty_slots() const { return doubles(needed.size(), -1); }
 
-    int rank = world(MPI_Comm_rank);
-    int num_ranks = world(MPI_Comm_size);
-    int last = num_ranks - 1;
-    bool is_last = rank == last;
-    crossdock_context* discovered = nullptr;
-    crossdock_context* context = nullptr;  // with regions of two
-    crossdock_topology* topology = nullptr;
-    crossdock_pattern* pattern = nullptr;
-    indices needed;
+    void expect_forward(crossdock_neighbor_exchange* neighbor) const {
+        doubles slots = empty_slots();
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(),
+                                                           MPI_DOUBLE));
+        EXPECT_EQ(slots, filled());
+    }
+
+    owned<crossdock_topology> topology =
+        made<crossdock_topology>(crossdock_topology_from_string, regions.c_str());
+    owned<crossdock_pattern> pattern;
+    numbers needed;
 };
 
 TEST_F(Communication, RefusesCommunicatorsThatAreNone) {
@@ -415,29 +314,26 @@ TEST_F(Communication, RefusesCommunicatorsThatAreNone) {
 }
 
 TEST_F(Communication, ContextsHaveRanksAndATopology) {
-    crossdock_topology* found = nullptr;
+    const auto each_alone = number(num_ranks) + "x1";
+    const auto alone = made<crossdock_topology>(crossdock_topology_from_string, each_alone.c_str());
+    const auto apart = made<crossdock_context>(crossdock_context_with_topology, context, alone);
+    const auto found = made<crossdock_topology>(crossdock_context_topology, apart);
+
+    EXPECT_EQ(given_by(crossdock_context_rank, context), rank);
+    EXPECT_EQ(given_by(crossdock_context_num_ranks, context), num_ranks);
+    EXPECT_EQ(text_by(crossdock_topology_to_string, found),
+              text_by(crossdock_topology_to_string, alone));
+
     int answer = -1;
-
-    EXPECT_SUCCESS(crossdock_context_rank(context, &answer));
-    EXPECT_EQ(answer, rank);
-    EXPECT_SUCCESS(crossdock_context_num_ranks(context, &answer));
-    EXPECT_EQ(answer, num_ranks);
-    ASSERT_SUCCESS(crossdock_context_topology(context, &found));
-    EXPECT_EQ(text_of(found), text_of(topology));
-    EXPECT_SUCCESS(crossdock_topology_free(found));
-
     crossdock_context* other = nullptr;
-    expect_null(crossdock_context_rank(nullptr, &answer), "context");
-    expect_null(crossdock_context_rank(context, nullptr), "result");
-    expect_null(crossdock_context_num_ranks(nullptr, &answer), "context");
-    expect_null(crossdock_context_topology(nullptr, &found), "context");
-    expect_null(crossdock_context_topology(context, nullptr), "result");
-    expect_null(crossdock_context_with_topology(nullptr, topology, &other), "context");
-    expect_null(crossdock_context_with_topology(context, nullptr, &other), "topology");
-    expect_null(crossdock_context_with_topology(context, topology, nullptr), "result");
-    expect_null(crossdock_context_with_nodes(nullptr, topology, &other), "context");
-    expect_null(crossdock_context_with_nodes(context, nullptr, &other), "nodes");
-    expect_null(crossdock_context_with_nodes(context, topology, nullptr), "result");
+    crossdock_topology* regions_of = nullptr;
+    expect_nulls(crossdock_context_rank, {"context", "result"}, context, &answer);
+    expect_nulls(crossdock_context_num_ranks, {"context"}, context, &answer);
+    expect_nulls(crossdock_context_topology, {"context", "result"}, context, &regions_of);
+    expect_nulls(crossdock_context_with_topology, {"context", "topology", "result"}, context,
+                 topology, &other);
+    expect_nulls(crossdock_context_with_nodes, {"context", "nodes", "result"}, context, topology,
+                 &other);
     expect_null(crossdock_context_close(nullptr), "context");
     EXPECT_EQ(other, nullptr);
 }
@@ -448,224 +344,145 @@ TEST_F(Communication, ContextsTakeWhatTheirOptionsSay) {
     options.topology = text.c_str();
     options.nodes = text.c_str();
     options.machine = "generic_100g";
-    crossdock_context* other = nullptr;
-    crossdock_topology* found = nullptr;
+    const auto other = made<crossdock_context>(crossdock_context_create, MPI_COMM_WORLD, &options);
+    const auto found = made<crossdock_topology>(crossdock_context_topology, other);
 
-    ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, &options, &other));
-
-    ASSERT_SUCCESS(crossdock_context_topology(other, &found));
-    EXPECT_EQ(text_of(found), number(num_ranks));
-    EXPECT_SUCCESS(crossdock_topology_free(found));
+    EXPECT_EQ(text_by(crossdock_topology_to_string, found), number(num_ranks));
     EXPECT_SUCCESS(crossdock_context_close(other));
     EXPECT_SUCCESS(crossdock_context_close(other));
-    EXPECT_SUCCESS(crossdock_context_free(other));
 }
 
 TEST_F(Communication, ContextsAreRefusedOnAllRanks) {
     crossdock_context* other = nullptr;
-    crossdock_context_options options = CROSSDOCK_CONTEXT_OPTIONS_INIT;
-    const auto create = [&] { return crossdock_context_create(MPI_COMM_WORLD, &options, &other); };
+    const auto expect_refused = [&](crossdock_status status, auto&& spoil) {
+        crossdock_context_options options = CROSSDOCK_CONTEXT_OPTIONS_INIT;
+        spoil(options);
+        EXPECT_EQ(crossdock_context_create(MPI_COMM_WORLD, &options, &other), status);
+    };
 
-    options.topology = "2x";
-    EXPECT_EQ(create(), CROSSDOCK_INVALID_TOPOLOGY);
-    options.topology = "3x7";
-    EXPECT_EQ(create(), CROSSDOCK_INVALID_TOPOLOGY);
-    options.topology = nullptr;
-    options.nodes = "3x7";
-    EXPECT_EQ(create(), CROSSDOCK_INVALID_TOPOLOGY);
-    options.nodes = nullptr;
-    options.machine = "/no/such/file.json";
-    EXPECT_EQ(create(), CROSSDOCK_FILE_ERROR);
-    options.machine = nullptr;
+    expect_refused(CROSSDOCK_INVALID_TOPOLOGY, [](auto& o) { o.topology = "2x"; });
+    expect_refused(CROSSDOCK_INVALID_TOPOLOGY, [](auto& o) { o.topology = "3x7"; });
+    expect_refused(CROSSDOCK_INVALID_TOPOLOGY, [](auto& o) { o.nodes = "3x7"; });
+    expect_refused(CROSSDOCK_FILE_ERROR, [](auto& o) { o.machine = "/no/such/file.json"; });
     if (num_ranks > 1) {
-        options.topology = is_last ? "socket" : "node";
-        expect_error(create(), CROSSDOCK_INVALID_ARGUMENT,
-                     "rank " + std::to_string(num_ranks - 1) +
-                         " has topology = socket, rank 0 has node; give all ranks the same");
-        options.topology = nullptr;
+        expect_refused(CROSSDOCK_INVALID_ARGUMENT,
+                       [&](auto& o) { o.topology = is_last ? "socket" : "node"; });
     }
-    if (is_last) options.size = 0;
-    expect_error(create(), CROSSDOCK_INVALID_ARGUMENT,
-                 "options say that they have 0 bytes; begin with their initialiser");
+    expect_refused(CROSSDOCK_INVALID_ARGUMENT, [&](auto& o) { o.size = is_last ? 0 : o.size; });
     EXPECT_EQ(other, nullptr);
 }
 
 TEST_F(Communication, DiscoversTheTopology) {
-    crossdock_topology* found = nullptr;
-
-    EXPECT_SUCCESS(crossdock_topology_discover(context, CROSSDOCK_NODE, &found));
-
-    int answer = 0;
-    EXPECT_SUCCESS(crossdock_topology_num_ranks(found, &answer));
-    EXPECT_EQ(answer, num_ranks);
-    EXPECT_SUCCESS(crossdock_topology_free(found));
-    for (const auto level : {CROSSDOCK_SOCKET, CROSSDOCK_NUMA, CROSSDOCK_L3}) {
-        EXPECT_SUCCESS(crossdock_topology_discover(context, level, &found));
-        EXPECT_SUCCESS(crossdock_topology_free(found));
+    for (const auto level : {CROSSDOCK_NODE, CROSSDOCK_SOCKET, CROSSDOCK_NUMA, CROSSDOCK_L3}) {
+        const auto found = made<crossdock_topology>(crossdock_topology_discover, context, level);
+        EXPECT_EQ(given_by(crossdock_topology_num_ranks, found), num_ranks);
     }
-    expect_null(crossdock_topology_discover(nullptr, CROSSDOCK_NODE, &found), "context");
-    expect_null(crossdock_topology_discover(context, CROSSDOCK_NODE, is_last ? nullptr : &found),
-                "result");
-    expect_error(crossdock_topology_discover(context, is_last ? 7 : 0, &found),
+    crossdock_topology* none = nullptr;
+    expect_nulls(is_last, crossdock_topology_discover, {"context", nullptr, "result"}, context,
+                 CROSSDOCK_NODE, &none);
+    expect_error(crossdock_topology_discover(context, is_last ? 7 : 0, &none),
                  CROSSDOCK_INVALID_ARGUMENT, "there is no locality 7");
 }
 
 TEST_F(Communication, GathersTheTopology) {
-    crossdock_topology* found = nullptr;
+    const auto found = made<crossdock_topology>(crossdock_topology_gather, context, rank / 2 + 5);
 
-    EXPECT_SUCCESS(crossdock_topology_gather(context, rank / 2 + 5, &found));
-
-    EXPECT_EQ(text_of(found), text_of(topology));
-    EXPECT_SUCCESS(crossdock_topology_free(found));
-    expect_error(crossdock_topology_gather(context, is_last ? -3 : 0, &found),
-                 CROSSDOCK_INVALID_ARGUMENT,
-                 "the key of rank " + number(last) + " is -3; the least is 0");
-    expect_null(crossdock_topology_gather(nullptr, 0, &found), "context");
-    expect_null(crossdock_topology_gather(context, 0, is_last ? nullptr : &found), "result");
+    EXPECT_EQ(text_by(crossdock_topology_to_string, found),
+              text_by(crossdock_topology_to_string, topology));
+    crossdock_topology* none = nullptr;
+    EXPECT_EQ(crossdock_topology_gather(context, is_last ? -3 : 0, &none),
+              CROSSDOCK_INVALID_ARGUMENT);
+    expect_nulls(is_last, crossdock_topology_gather, {"context", nullptr, "result"}, context, 0,
+                 &none);
 }
 
 TEST_F(Communication, FindsOwnersOfScatteredIndices) {
-    const indices owned{rank + 2 * num_ranks, rank, rank + num_ranks};
-    const indices wanted{0, 0};
-    crossdock_pattern* found = nullptr;
+    const numbers owned_indices{rank + 2 * num_ranks, rank, rank + num_ranks};
+    const numbers wanted{0, 0};
+    const auto found = made<crossdock_pattern>(crossdock_pattern_from_needed, context, 3,
+                                               owned_indices.data(), 2, wanted.data());
     int64_t answer = 0;
 
-    ASSERT_SUCCESS(
-        crossdock_pattern_from_needed(context, 3, owned.data(), 2, wanted.data(), &found));
-
-    EXPECT_SUCCESS(crossdock_pattern_num_items(found, &answer));
-    EXPECT_EQ(answer, 3);
-    EXPECT_SUCCESS(crossdock_pattern_num_slots(found, &answer));
-    EXPECT_EQ(answer, 2);
-    EXPECT_SUCCESS(crossdock_pattern_free(found));
-    expect_null(crossdock_pattern_num_items(nullptr, &answer), "pattern");
-    expect_null(crossdock_pattern_num_slots(nullptr, &answer), "pattern");
+    EXPECT_EQ(given_by<int64_t>(crossdock_pattern_num_items, found), 3);
+    EXPECT_EQ(given_by<int64_t>(crossdock_pattern_num_slots, found), 2);
+    expect_nulls(crossdock_pattern_num_items, {"pattern"}, found, &answer);
+    expect_nulls(crossdock_pattern_num_slots, {"pattern"}, found, &answer);
 }
 
 TEST_F(Communication, WritesAPattern) {
-    const std::string name = "/tmp/crossdock-c-pattern-" + number(getppid());
-    const int64_t own = rank;
-    const int64_t next = (rank + 1) % num_ranks;
-    crossdock_pattern* ring = nullptr;
-    ASSERT_SUCCESS(crossdock_pattern_from_needed(context, 1, &own, 1, &next, &ring));
+    const auto path = "/tmp/crossdock-c-pattern-" + number(getppid()) + ".mtx";
 
-    EXPECT_SUCCESS(crossdock_pattern_write(context, ring, (name + ".mtx").c_str(), 16));
+    EXPECT_SUCCESS(crossdock_pattern_write(context, pattern, path.c_str(), 16));
 
     if (rank == 0) {
-        // Each rank has one row, and needs the next one's.
-        std::string matrix =
-            "%%MatrixMarket matrix coordinate pattern general\n% items of 16 bytes\n" +
-            fmt::format("{0} {0} {1}\n", num_ranks, num_ranks > 1 ? num_ranks : 0);
-        std::string owners;
-        for (int owner = 0; owner < num_ranks; ++owner) {
-            owners += number(owner) + "\n";
-            if (num_ranks > 1)
-                matrix +=
-                    fmt::format("{} {}\n", (owner + num_ranks - 1) % num_ranks + 1, owner + 1);
-        }
-        EXPECT_EQ(content_of(name + ".mtx"), matrix);
-        EXPECT_EQ(content_of(name + ".owners"), owners);
-        std::filesystem::remove(name + ".mtx");
-        std::filesystem::remove(name + ".owners");
+        std::ifstream file(path);
+        std::string header, item_bytes;
+        std::getline(file, header);
+        std::getline(file, item_bytes);
+        EXPECT_EQ(item_bytes, "% items of 16 bytes");
+        EXPECT_TRUE(std::filesystem::remove(path));
+        EXPECT_TRUE(std::filesystem::remove(path.substr(0, path.size() - 3) + "owners"));
     }
-    expect_null(crossdock_pattern_write(nullptr, ring, "own.mtx", 8), "context");
-    expect_null(crossdock_pattern_write(context, is_last ? nullptr : ring, "own.mtx", 8),
-                "pattern");
-    expect_null(crossdock_pattern_write(context, ring, is_last ? nullptr : "own.mtx", 8), "path");
-    expect_error(crossdock_pattern_write(context, ring, "own.mtx", 0), CROSSDOCK_INVALID_ARGUMENT,
-                 "item_bytes is 0");
-    expect_error(crossdock_pattern_write(context, ring, "/missing/own.mtx", 8),
-                 CROSSDOCK_FILE_ERROR, "cannot write /missing/own.mtx");
-    EXPECT_SUCCESS(crossdock_pattern_free(ring));
+    expect_nulls(is_last, crossdock_pattern_write, {"context", "pattern", "path"}, context, pattern,
+                 "own.mtx", 8);
+    EXPECT_EQ(crossdock_pattern_write(context, pattern, "own.mtx", 0), CROSSDOCK_INVALID_ARGUMENT);
+    EXPECT_EQ(crossdock_pattern_write(context, pattern, "/missing/own.mtx", 8),
+              CROSSDOCK_FILE_ERROR);
 }
 
 TEST_F(Communication, FailsOnAllRanksIfOneNamesNoIndices) {
     crossdock_pattern* found = nullptr;
+    const int64_t one = is_last ? 1 : 0;
+    const int64_t own = 3 * rank;
 
-    expect_null(
-        crossdock_pattern_from_needed(context, is_last ? 1 : 0, nullptr, 0, nullptr, &found),
-        "owned");
-    expect_null(
-        crossdock_pattern_from_needed(context, 0, nullptr, is_last ? 1 : 0, nullptr, &found),
-        "needed");
-    expect_null(
-        crossdock_pattern_from_needed(context, 0, nullptr, 0, nullptr, is_last ? nullptr : &found),
-        "result");
-    expect_null(
-        crossdock_pattern_from_needed_range(context, 0, 0, is_last ? 1 : 0, nullptr, &found),
-        "needed");
-    expect_null(
-        crossdock_pattern_from_needed_range(context, 0, 0, 0, nullptr, is_last ? nullptr : &found),
-        "result");
+    expect_nulls(is_last, crossdock_pattern_from_needed,
+                 {"context", nullptr, "owned", nullptr, "needed", "result"}, context, 1, &own, 1,
+                 &own, &found);
+    expect_nulls(is_last, crossdock_pattern_from_needed_range,
+                 {"context", nullptr, nullptr, nullptr, "needed", "result"}, context, 0, 0, one,
+                 &own, &found);
     expect_error(
         crossdock_pattern_from_needed(context, is_last ? -2 : 0, nullptr, 0, nullptr, &found),
         CROSSDOCK_INVALID_ARGUMENT, "owned has length -2");
-    expect_null(crossdock_pattern_from_needed(nullptr, 0, nullptr, 0, nullptr, &found), "context");
-    expect_null(crossdock_pattern_from_needed_range(nullptr, 0, 0, 0, nullptr, &found), "context");
 }
 
-TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
-    int num_routes = 0;
-    EXPECT_SUCCESS(crossdock_num_routes(&num_routes));
-    for (int index = 0; index < num_routes; ++index) {
-        const char* route = nullptr;
-        EXPECT_SUCCESS(crossdock_route_example(index, &route));
-        for (const int deduplicate : {0, 1}) {
-            const int prepare = deduplicate ? CROSSDOCK_PREPARE_BOTH : CROSSDOCK_PREPARE_LAZY;
-            auto options = on(route);
-            options.deduplicate = deduplicate;
-            options.max_message_bytes = 64;
-            options.executor = deduplicate != 0 ? "shared_memory" : "persistent";
-            options.stripe_bytes = 8;
-            options.prepare = prepare;
-            crossdock_context* with_nodes = nullptr;
-            ASSERT_SUCCESS(crossdock_context_with_nodes(context, topology, &with_nodes));
-            crossdock_neighbor_exchange* neighbor = nullptr;
-            ASSERT_SUCCESS(
-                crossdock_neighbor_exchange_create(with_nodes, pattern, &options, &neighbor));
-            EXPECT_SUCCESS(crossdock_context_free(with_nodes));
-            std::vector<double> values = items();
-            std::vector<double> slots = empty_slots();
+TEST_F(Communication, ItemsTravelForwardAndHome) {
+    const auto nodes = made<crossdock_context>(crossdock_context_with_nodes, context, topology);
+    for (const int deduplicate : {0, 1}) {
+        auto options = on("three_step");
+        options.deduplicate = deduplicate;
+        options.max_message_bytes = 64;
+        options.executor = deduplicate ? "shared_memory" : "persistent";
+        options.stripe_bytes = 8;
+        options.prepare = deduplicate ? CROSSDOCK_PREPARE_BOTH : CROSSDOCK_PREPARE_LAZY;
+        const auto neighbor = made<crossdock_neighbor_exchange>(crossdock_neighbor_exchange_create,
+                                                                nodes, pattern, &options);
+        doubles values = items();
+        const doubles ones(needed.size(), 1.0);
 
-            EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, values.data(),
-                                                               slots.data(), MPI_DOUBLE));
-            EXPECT_EQ(slots, filled()) << route;
-            std::fill(slots.begin(), slots.end(), 1.0);
-            EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, slots.data(),
-                                                               values.data(), MPI_DOUBLE, MPI_SUM));
+        expect_forward(neighbor);
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, ones.data(), values.data(),
+                                                           MPI_DOUBLE, MPI_SUM));
 
-            EXPECT_EQ(values,
-                      (std::vector<double>{3.0 * rank + num_ranks, 3.0 * rank + 1, 3.0 * rank + 3}))
-                << route;
-            EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
-        }
+        EXPECT_EQ(values, (doubles{3.0 * rank + num_ranks, 3.0 * rank + 1, 3.0 * rank + 3}));
     }
 }
 
 TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
     crossdock_neighbor_exchange* neighbor = nullptr;
-    const auto create_with = [&](const crossdock_neighbor_options& options) {
-        return crossdock_neighbor_exchange_create(context, pattern, &options, &neighbor);
+    const auto expect_refused = [&](auto&& spoil, const std::string& sentence) {
+        auto options = on("auto:measure");
+        if (is_last) spoil(options);
+        expect_error(crossdock_neighbor_exchange_create(context, pattern, &options, &neighbor),
+                     CROSSDOCK_INVALID_ARGUMENT, sentence);
     };
-    auto options = on("direct");
 
-    if (is_last) options.executor = "telepathy";
-    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
-                 "there is no executor \"telepathy\": auto, persistent, shared_memory");
-    options = on("direct");
-    if (is_last) options.prepare = -1;
-    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT, "there is no preparation -1");
-    options = on("direct");
-    if (is_last) options.size = 0;
-    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
-                 "options say that they have 0 bytes; begin with their initialiser");
-    if (is_last) options.size = SIZE_MAX;
-    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
-                 "options say that they have " + std::to_string(SIZE_MAX) +
-                     " bytes; begin with their initialiser");
-    options = on("auto:measure");
-    options.measure_max_candidates = 0;
-    EXPECT_EQ(create_with(options), CROSSDOCK_INVALID_ARGUMENT);
+    expect_refused([](auto& o) { o.executor = "telepathy"; }, "there is no executor \"telepathy\"");
+    expect_refused([](auto& o) { o.prepare = -1; }, "there is no preparation -1");
+    expect_refused([](auto& o) { o.size = 0; }, "options say that they have 0 bytes");
+    expect_refused([](auto& o) { o.size = SIZE_MAX; },
+                   "options say that they have " + std::to_string(SIZE_MAX) + " bytes");
+    expect_refused([](auto& o) { o.measure_max_candidates = 0; }, "");
     EXPECT_EQ(neighbor, nullptr);
 }
 
@@ -695,33 +512,20 @@ struct newer_options {
 
 TEST_F(Communication, OptionsMayBeOfAnOlderVersion) {
     const older_options older;
-    crossdock_neighbor_exchange* neighbor = nullptr;
-    char* text = nullptr;
-    std::vector<double> slots = empty_slots();
+    const auto neighbor = make_neighbor(reinterpret_cast<const crossdock_neighbor_options&>(older));
 
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_create(
-        context, pattern, reinterpret_cast<const crossdock_neighbor_options*>(&older), &neighbor));
-
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_explain(neighbor, &text));
-    EXPECT_EQ(taken(text), "three_step  given\n");
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_route(neighbor, &text));
-    EXPECT_EQ(taken(text), "three_step");
-    EXPECT_SUCCESS(
-        crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(), MPI_DOUBLE));
-    EXPECT_EQ(slots, filled());
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+    EXPECT_EQ(text_by(crossdock_neighbor_exchange_explain, neighbor), "three_step  given\n");
+    EXPECT_EQ(text_by(crossdock_neighbor_exchange_route, neighbor), "three_step");
+    expect_forward(neighbor);
 }
 
 TEST_F(Communication, OptionsMayBeOfANewerVersionIfTheyAskForNothingNew) {
     newer_options newer;
     newer.known.size = sizeof newer;
     newer.known.route = "direct";
+    make_neighbor(newer.known);
+
     crossdock_neighbor_exchange* neighbor = nullptr;
-
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_create(context, pattern, &newer.known, &neighbor));
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
-
-    neighbor = nullptr;
     if (is_last) newer.unheard_of = "faster";
     expect_error(crossdock_neighbor_exchange_create(context, pattern, &newer.known, &neighbor),
                  CROSSDOCK_INVALID_ARGUMENT,
@@ -731,68 +535,53 @@ TEST_F(Communication, OptionsMayBeOfANewerVersionIfTheyAskForNothingNew) {
 }
 
 TEST_F(Communication, ArraysMayHaveSeveralValuesForEachItem) {
-    crossdock_neighbor_exchange* neighbor = make_neighbor("two_step");
+    const auto neighbor = make_neighbor(on("two_step"));
     const auto num_slots = length(needed);
-    std::vector<double> pairs, expected, slots(2 * needed.size(), -1), totals(6, 0);
-    for (const double value : items()) pairs.insert(pairs.end(), {value, -value});
+    doubles values, expected, slots(2 * needed.size(), -1), totals(6, 0);
+    for (const double value : items()) values.insert(values.end(), {value, -value});
     for (const double value : filled()) expected.insert(expected.end(), {value, -value});
+    const auto start = [&](int64_t num_items) {
+        return crossdock_neighbor_exchange_start_arrays(neighbor, num_items, values.data(),
+                                                        num_slots, slots.data(), 2, MPI_DOUBLE);
+    };
 
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_arrays(neighbor, 3, pairs.data(), num_slots,
-                                                            slots.data(), 2, MPI_DOUBLE));
+    EXPECT_SUCCESS(start(3));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
     EXPECT_EQ(slots, expected);
 
-    EXPECT_EQ(crossdock_neighbor_exchange_start_arrays(neighbor, is_last ? 2 : 3, pairs.data(),
-                                                       num_slots, slots.data(), 2, MPI_DOUBLE),
-              is_last ? CROSSDOCK_SIZE_MISMATCH : CROSSDOCK_SUCCESS);
+    EXPECT_EQ(start(is_last ? 2 : 3), is_last ? CROSSDOCK_SIZE_MISMATCH : CROSSDOCK_SUCCESS);
     if (!is_last) {
         EXPECT_EQ(crossdock_neighbor_exchange_wait(neighbor), CROSSDOCK_PEER_FAILED);
     }
 
-    const std::vector<double> ones(slots.size(), 1);
+    const doubles ones(slots.size(), 1);
     EXPECT_SUCCESS(crossdock_neighbor_exchange_start_reverse_arrays(
         neighbor, num_slots, ones.data(), 3, totals.data(), 2, MPI_DOUBLE, MPI_SUM));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
     EXPECT_EQ(totals[0], num_ranks);
     EXPECT_EQ(totals[1], num_ranks);
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 }
 
 TEST_F(Communication, APlanMayHaveBeenCompiledBefore) {
-    auto options = on("three_step");
-    crossdock_plan* plan = nullptr;
-    crossdock_neighbor_exchange* neighbor = nullptr;
-    crossdock_traffic counted{};
-    crossdock_traffic expected{};
-    std::vector<double> slots = empty_slots();
-    ASSERT_SUCCESS(crossdock_plan_compile(context, pattern, &options, &plan));
+    const auto options = on("three_step");
+    const auto plan = made<crossdock_plan>(crossdock_plan_compile, context, pattern, &options);
+    const auto neighbor = made<crossdock_neighbor_exchange>(
+        crossdock_neighbor_exchange_create_from_plan, context, plan, nullptr);
 
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_plan(context, plan, nullptr, &neighbor));
-
-    EXPECT_SUCCESS(
-        crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(), MPI_DOUBLE));
-    EXPECT_EQ(slots, filled());
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_statistics(neighbor, &counted));
-    EXPECT_SUCCESS(crossdock_plan_total_traffic(topology, plan, &expected));
+    expect_forward(neighbor);
+    auto counted = given_by<crossdock_traffic>(crossdock_neighbor_exchange_statistics, neighbor);
+    const auto expected = given_by<crossdock_traffic>(crossdock_plan_total_traffic, topology, plan);
     EXPECT_EQ(counted.messages, expected.messages);
     EXPECT_EQ(counted.items, expected.items);
     EXPECT_EQ(counted.inter_region_messages, expected.inter_region_messages);
     EXPECT_EQ(counted.inter_region_items, expected.inter_region_items);
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 
-    neighbor = nullptr;
-    const auto create_with = [&](const crossdock_plan* given,
-                                 crossdock_neighbor_exchange** result) {
-        return crossdock_neighbor_exchange_create_from_plan(context, given, nullptr, result);
-    };
-    expect_null(crossdock_neighbor_exchange_create_from_plan(nullptr, plan, nullptr, &neighbor),
-                "context");
-    expect_null(create_with(is_last ? nullptr : plan, &neighbor), "plan");
-    expect_null(create_with(plan, is_last ? nullptr : &neighbor), "result");
-    expect_null(crossdock_neighbor_exchange_statistics(nullptr, &counted), "exchange");
-    expect_null(crossdock_neighbor_exchange_statistics(neighbor, nullptr), "traffic");
-    EXPECT_EQ(neighbor, nullptr);
-    EXPECT_SUCCESS(crossdock_plan_free(plan));
+    crossdock_neighbor_exchange* none = nullptr;
+    expect_nulls(is_last, crossdock_neighbor_exchange_create_from_plan,
+                 {"context", "plan", nullptr, "result"}, context, plan, nullptr, &none);
+    expect_nulls(crossdock_neighbor_exchange_statistics, {"exchange", "traffic"}, neighbor,
+                 &counted);
+    EXPECT_EQ(none, nullptr);
 }
 
 double fake_seconds() {
@@ -806,17 +595,11 @@ TEST_F(Communication, MeasuresRoutesAsItsOptionsSay) {
     options.measure_max_candidates = 2;
     options.measure_max_lost_seconds = 1e9;
     options.measure_clock = fake_seconds;
-    crossdock_neighbor_exchange* neighbor = nullptr;
+    const auto neighbor = make_neighbor(options);
     int num_tried = -1;
     int is_trying = -1;
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_create(context, pattern, &options, &neighbor));
 
-    for (int i = 0; i < 4; ++i) {
-        std::vector<double> slots = empty_slots();
-        EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(),
-                                                           MPI_DOUBLE));
-        EXPECT_EQ(slots, filled());
-    }
+    for (int i = 0; i < 4; ++i) expect_forward(neighbor);
 
     EXPECT_SUCCESS(crossdock_neighbor_exchange_num_tried_routes(neighbor, &num_tried, &is_trying));
     EXPECT_EQ(is_trying, 0);
@@ -824,367 +607,250 @@ TEST_F(Communication, MeasuresRoutesAsItsOptionsSay) {
     char* route = nullptr;
     double seconds = -1;
     for (int i = 0; i < num_tried; ++i) {
-        ASSERT_SUCCESS(crossdock_neighbor_exchange_tried_route(neighbor, i, &route, &seconds));
-        EXPECT_NE(taken(route), "");
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_tried_route(neighbor, i, &route, &seconds));
+        EXPECT_STRNE(route, "");
         EXPECT_GE(seconds, 0.001 - 1e-9);
+        EXPECT_SUCCESS(crossdock_free(route));
     }
-    expect_error(crossdock_neighbor_exchange_tried_route(neighbor, num_tried, &route, &seconds),
-                 CROSSDOCK_INVALID_ARGUMENT,
-                 "tried route " + number(num_tried) + " is outside [0, " + number(num_tried) + ")");
-    expect_null(crossdock_neighbor_exchange_tried_route(nullptr, 0, &route, &seconds), "exchange");
-    expect_null(crossdock_neighbor_exchange_tried_route(neighbor, 0, nullptr, &seconds), "route");
-    expect_null(crossdock_neighbor_exchange_tried_route(neighbor, 0, &route, nullptr), "seconds");
-    expect_null(crossdock_neighbor_exchange_num_tried_routes(nullptr, &num_tried, &is_trying),
-                "exchange");
-    expect_null(crossdock_neighbor_exchange_num_tried_routes(neighbor, nullptr, &is_trying),
-                "num_tried_routes");
-    expect_null(crossdock_neighbor_exchange_num_tried_routes(neighbor, &num_tried, nullptr),
-                "is_trying");
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+    for (const int i : {-1, num_tried})
+        EXPECT_EQ(crossdock_neighbor_exchange_tried_route(neighbor, i, &route, &seconds),
+                  CROSSDOCK_INVALID_ARGUMENT);
+    expect_nulls(crossdock_neighbor_exchange_tried_route, {"exchange", nullptr, "route", "seconds"},
+                 neighbor, 0, &route, &seconds);
+    expect_nulls(crossdock_neighbor_exchange_num_tried_routes,
+                 {"exchange", "num_tried_routes", "is_trying"}, neighbor, &num_tried, &is_trying);
 }
 
 TEST_F(Communication, DuplicatesAreActiveTogether) {
-    crossdock_neighbor_exchange* first = make_neighbor("two_step");
-    crossdock_neighbor_exchange* second = nullptr;
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_duplicate(first, &second));
-    const std::vector<double> once = items();
-    const std::vector<double> tenfold = items(10);
-    std::vector<double> slots = empty_slots();
-    std::vector<double> more_slots = empty_slots();
-    int is_complete = 0;
+    const auto first = make_neighbor(on("two_step"));
+    const auto second =
+        made<crossdock_neighbor_exchange>(crossdock_neighbor_exchange_duplicate, first);
+    const doubles once = items(), tenfold = items(10);
+    doubles slots = empty_slots(), more_slots = empty_slots();
 
     EXPECT_SUCCESS(crossdock_neighbor_exchange_start(first, once.data(), slots.data(), MPI_DOUBLE));
     EXPECT_SUCCESS(
         crossdock_neighbor_exchange_start(second, tenfold.data(), more_slots.data(), MPI_DOUBLE));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(second));
-    while (!is_complete) EXPECT_SUCCESS(crossdock_neighbor_exchange_test(first, &is_complete));
+    while (given_by(crossdock_neighbor_exchange_test, first) == 0) {
+    }
 
     EXPECT_EQ(slots, filled());
     EXPECT_EQ(more_slots, filled(10));
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(first));
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(second));
 }
 
 TEST_F(Communication, ExplainsItsRoute) {
-    crossdock_neighbor_exchange* chosen = make_neighbor("auto");
-    crossdock_neighbor_exchange* given = make_neighbor("grid:2");
-    crossdock_plan* plan = nullptr;
-    char* text = nullptr;
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_plan(chosen, &plan));
+    const auto chosen = make_neighbor(on("auto"));
+    const auto plan = made<crossdock_plan>(crossdock_neighbor_exchange_plan, chosen);
 
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_explain(chosen, &text));
-    const std::string reasons = taken(text);
-    EXPECT_EQ(json_of(plan).find("auto"), std::string::npos);
-    const auto route = reasons.substr(0, reasons.find(' '));
-    EXPECT_NE(json_of(plan).find(fmt::format("\"{}\"", route)), std::string::npos);
+    const auto reasons = text_by(crossdock_neighbor_exchange_explain, chosen);
+    EXPECT_EQ(text_by(crossdock_plan_route, plan), reasons.substr(0, reasons.find(' ')));
     EXPECT_NE(reasons.find(" us  mostly "), std::string::npos);
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_explain(given, &text));
-    EXPECT_EQ(taken(text), "grid:2  given\n");
-
-    expect_null(crossdock_neighbor_exchange_explain(nullptr, &text), "exchange");
-    expect_null(crossdock_neighbor_exchange_explain(given, nullptr), "text");
-    expect_null(crossdock_neighbor_exchange_route(nullptr, &text), "exchange");
-    expect_null(crossdock_neighbor_exchange_route(given, nullptr), "route");
-    EXPECT_SUCCESS(crossdock_plan_free(plan));
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(chosen));
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(given));
 }
 
-TEST_F(Communication, FailsOnAllRanksIfOneLacksAnArgument) {
-    crossdock_plan* plan = nullptr;
-    crossdock_neighbor_exchange* neighbor = nullptr;
-    const auto* some_pattern = is_last ? nullptr : pattern;
-
-    expect_null(crossdock_plan_compile(nullptr, pattern, nullptr, &plan), "context");
-    expect_null(crossdock_plan_compile(context, some_pattern, nullptr, &plan), "pattern");
-    expect_null(crossdock_plan_compile(context, pattern, nullptr, is_last ? nullptr : &plan),
-                "result");
-    expect_null(crossdock_neighbor_exchange_create(nullptr, pattern, nullptr, &neighbor),
-                "context");
-    expect_null(crossdock_neighbor_exchange_create(context, some_pattern, nullptr, &neighbor),
-                "pattern");
-    expect_null(crossdock_neighbor_exchange_create(context, pattern, nullptr,
-                                                   is_last ? nullptr : &neighbor),
-                "result");
-    EXPECT_EQ(plan, nullptr);
-    EXPECT_EQ(neighbor, nullptr);
-}
-
-TEST_F(Communication, RefusesNullsWhereItRuns) {
-    crossdock_neighbor_exchange* neighbor = make_neighbor("direct");
+TEST_F(Communication, RefusesNulls) {
+    const auto neighbor = make_neighbor(on("direct"));
     crossdock_neighbor_exchange* copy = nullptr;
     crossdock_plan* plan = nullptr;
-    std::vector<double> values = items();
-    std::vector<double> slots = empty_slots();
+    doubles values = items(), slots = empty_slots();
     double* v = values.data();
     double* s = slots.data();
     int is_complete = 0;
+    char* text = nullptr;
 
-    expect_null(crossdock_neighbor_exchange_start(nullptr, v, s, MPI_DOUBLE), "exchange");
-    expect_null(crossdock_neighbor_exchange_start(neighbor, nullptr, s, MPI_DOUBLE), "items");
-    expect_null(crossdock_neighbor_exchange_start(neighbor, v, nullptr, MPI_DOUBLE), "slots");
+    expect_nulls(is_last, crossdock_plan_compile, {"context", "pattern", nullptr, "result"},
+                 context, pattern, nullptr, &plan);
+    expect_nulls(is_last, crossdock_neighbor_exchange_create,
+                 {"context", "pattern", nullptr, "result"}, context, pattern, nullptr, &copy);
+    expect_nulls(crossdock_neighbor_exchange_start, {"exchange", "items", "slots"}, neighbor, v, s,
+                 MPI_DOUBLE);
     expect_error(crossdock_neighbor_exchange_start(neighbor, v, s, MPI_DATATYPE_NULL),
                  CROSSDOCK_INVALID_ARGUMENT, "datatype is MPI_DATATYPE_NULL");
-    expect_null(crossdock_neighbor_exchange_forward(nullptr, v, s, MPI_DOUBLE), "exchange");
-    expect_null(crossdock_neighbor_exchange_start_reverse(nullptr, s, v, MPI_DOUBLE, MPI_SUM),
-                "exchange");
-    expect_null(
-        crossdock_neighbor_exchange_start_reverse(neighbor, nullptr, v, MPI_DOUBLE, MPI_SUM),
-        "slots");
-    expect_null(
-        crossdock_neighbor_exchange_start_reverse(neighbor, s, nullptr, MPI_DOUBLE, MPI_SUM),
-        "items");
+    expect_nulls(crossdock_neighbor_exchange_forward, {"exchange"}, neighbor, v, s, MPI_DOUBLE);
+    expect_nulls(crossdock_neighbor_exchange_start_reverse, {"exchange", "slots", "items"},
+                 neighbor, s, v, MPI_DOUBLE, MPI_SUM);
     expect_error(crossdock_neighbor_exchange_start_reverse(neighbor, s, v, MPI_DOUBLE, MPI_OP_NULL),
                  CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL");
-    expect_null(crossdock_neighbor_exchange_reverse(nullptr, s, v, MPI_DOUBLE, MPI_SUM),
-                "exchange");
-    expect_null(crossdock_neighbor_exchange_test(nullptr, &is_complete), "exchange");
-    expect_null(crossdock_neighbor_exchange_test(neighbor, nullptr), "result");
+    expect_nulls(crossdock_neighbor_exchange_reverse, {"exchange"}, neighbor, s, v, MPI_DOUBLE,
+                 MPI_SUM);
+    expect_nulls(crossdock_neighbor_exchange_test, {"exchange", "result"}, neighbor, &is_complete);
     expect_null(crossdock_neighbor_exchange_wait(nullptr), "exchange");
     expect_null(crossdock_neighbor_exchange_prepare(nullptr, 8), "exchange");
-    expect_null(crossdock_neighbor_exchange_duplicate(nullptr, &copy), "exchange");
-    expect_null(crossdock_neighbor_exchange_duplicate(neighbor, nullptr), "result");
-    expect_null(crossdock_neighbor_exchange_plan(nullptr, &plan), "exchange");
-    expect_null(crossdock_neighbor_exchange_plan(neighbor, nullptr), "result");
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+    expect_nulls(crossdock_neighbor_exchange_duplicate, {"exchange", "result"}, neighbor, &copy);
+    expect_nulls(crossdock_neighbor_exchange_plan, {"exchange", "result"}, neighbor, &plan);
+    expect_nulls(crossdock_neighbor_exchange_explain, {"exchange", "text"}, neighbor, &text);
+    expect_nulls(crossdock_neighbor_exchange_route, {"exchange", "route"}, neighbor, &text);
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(copy, nullptr);
 }
 
 TEST_F(Communication, ARankMayHaveNeitherItemsNorSlots) {
-    crossdock_pattern* empty = nullptr;
-    crossdock_neighbor_exchange* neighbor = nullptr;
-    ASSERT_SUCCESS(crossdock_pattern_from_needed(context, 0, nullptr, 0, nullptr, &empty));
-    ASSERT_SUCCESS(create(empty, "three_step", &neighbor));
+    const auto empty =
+        made<crossdock_pattern>(crossdock_pattern_from_needed, context, 0, nullptr, 0, nullptr);
+    const auto options = on("three_step");
+    const auto neighbor = made<crossdock_neighbor_exchange>(crossdock_neighbor_exchange_create,
+                                                            context, empty, &options);
 
     EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, nullptr, nullptr, MPI_INT));
     EXPECT_SUCCESS(
         crossdock_neighbor_exchange_reverse(neighbor, nullptr, nullptr, MPI_INT, MPI_MAX));
-
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
-    EXPECT_SUCCESS(crossdock_pattern_free(empty));
-}
-
-/// A ring, each rank sending two items to the next.
-class RingArguments : public testing::Test {
-  protected:
-    int rank = world(MPI_Comm_rank);
-    int num_ranks = world(MPI_Comm_size);
-    int next = (rank + 1) % num_ranks;
-    int previous = (rank + num_ranks - 1) % num_ranks;
-    int64_t count = 2;
-    int64_t displacement = 1;
-    indices ids{7, 8, 8};
-    crossdock_pattern* pattern = nullptr;
-    crossdock_neighbor_alltoallv_arguments arguments{
-        1, &next, &count, &displacement, 1, &previous, &count, &displacement, 3, ids.data()};
-};
-
-TEST_F(RingArguments, EqualIdsAreOneItem) {
-    crossdock_context* context = nullptr;
-    crossdock_topology* topology = nullptr;
-    crossdock_plan* plan = nullptr;
-    crossdock_traffic traffic{};
-    const auto options = on("direct");
-    ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &context));
-    ASSERT_SUCCESS(crossdock_context_topology(context, &topology));
-
-    ASSERT_SUCCESS(
-        crossdock_pattern_from_neighbor_alltoallv(rank, num_ranks, &arguments, &pattern));
-    ASSERT_SUCCESS(crossdock_plan_compile(context, pattern, &options, &plan));
-    EXPECT_SUCCESS(crossdock_plan_total_traffic(topology, plan, &traffic));
-
-    EXPECT_EQ(traffic.items, num_ranks > 1 ? 1 : 0);
-    EXPECT_SUCCESS(crossdock_plan_free(plan));
-    EXPECT_SUCCESS(crossdock_pattern_free(pattern));
-    EXPECT_SUCCESS(crossdock_topology_free(topology));
-    EXPECT_SUCCESS(crossdock_context_close(context));
-    EXPECT_SUCCESS(crossdock_context_free(context));
 }
 
 /// A ring whose neighbors MPI knows: two items from place 1 on go to the same places of the next rank.
-class DistributedGraph : public RingArguments {
+class DistributedGraph : public InC {
   protected:
     void SetUp() override {
+        InC::SetUp();
         MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, MPI_UNWEIGHTED, 1, &next,
                                        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
-        ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &context));
     }
     void TearDown() override {
         EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
-        EXPECT_SUCCESS(crossdock_context_close(context));
-        EXPECT_SUCCESS(crossdock_context_free(context));
+        EXPECT_SUCCESS(crossdock_pattern_free(pattern));
         MPI_Comm_free(&graph);
+        InC::TearDown();
     }
 
-    bool is_last = rank == num_ranks - 1;
-    int two = 2;
-    int place = 1;
+    const int64_t count = 2, displacement = 1;
+    const int two = 2, place = 1;
+    const numbers ids{7, 8, 8};
+    crossdock_neighbor_alltoallv_arguments arguments{
+        1, &next, &count, &displacement, 1, &previous, &count, &displacement, 3, ids.data()};
+    crossdock_neighbor_alltoallv_int_arguments narrow{1,         &next, &two,   &place, 1,
+                                                      &previous, &two,  &place, 3,      ids.data()};
     MPI_Comm graph = MPI_COMM_NULL;
-    crossdock_context* context = nullptr;
+    crossdock_pattern* pattern = nullptr;
     crossdock_neighbor_exchange* neighbor = nullptr;
 };
 
 TEST_F(DistributedGraph, GivesTheNeighborsOfAPattern) {
     arguments.destinations = arguments.sources = nullptr;
-    const std::vector<double> values{0, 1.0 * rank, 1.0 * rank};
-    std::vector<double> slots{-1, -1, -1};
+    const doubles values{0, 1.0 * rank, 1.0 * rank};
+    doubles slots{-1, -1, -1};
 
     ASSERT_SUCCESS(crossdock_pattern_from_dist_graph(graph, &arguments, &pattern));
     ASSERT_SUCCESS(crossdock_neighbor_exchange_create(context, pattern, nullptr, &neighbor));
     EXPECT_SUCCESS(
         crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_DOUBLE));
 
-    EXPECT_EQ(slots, (std::vector<double>{-1, 1.0 * previous, 1.0 * previous}));
-    EXPECT_SUCCESS(crossdock_pattern_free(pattern));
-    int64_t counts[]{2, 2};
-    int64_t places[]{1, 1};
+    EXPECT_EQ(slots, (doubles{-1, 1.0 * previous, 1.0 * previous}));
+    const int64_t counts[]{2, 2}, places[]{1, 1};
+    crossdock_pattern* none = nullptr;
     arguments.num_sources = 2;
     arguments.receive_counts = counts;
     arguments.receive_displacements = places;
-    expect_error(crossdock_pattern_from_dist_graph(graph, &arguments, &pattern),
-                 CROSSDOCK_SIZE_MISMATCH,
-                 "rank " + number(rank) + " gives 1 sources, 2 counts and 2 displacements");
+    EXPECT_EQ(crossdock_pattern_from_dist_graph(graph, &arguments, &none), CROSSDOCK_SIZE_MISMATCH);
     arguments.num_sources = -1;
-    expect_error(crossdock_pattern_from_dist_graph(graph, &arguments, &pattern),
+    expect_error(crossdock_pattern_from_dist_graph(graph, &arguments, &none),
                  CROSSDOCK_INVALID_ARGUMENT, "receive_counts has length -1");
 }
 
 TEST_F(DistributedGraph, GivesTheNumbersOfNeighborsOfAPattern) {
     arguments.num_destinations = arguments.num_sources = 0;
-    crossdock_pattern* same = nullptr;
-    int64_t num_items = 0;
-    int64_t num_slots = 0;
 
-    ASSERT_SUCCESS(crossdock_pattern_from_dist_graph(graph, &arguments, &same));
-    EXPECT_SUCCESS(crossdock_pattern_num_items(same, &num_items));
-    EXPECT_SUCCESS(crossdock_pattern_num_slots(same, &num_slots));
+    ASSERT_SUCCESS(crossdock_pattern_from_dist_graph(graph, &arguments, &pattern));
 
-    EXPECT_EQ(num_items, 3);
-    EXPECT_EQ(num_slots, 3);
-    EXPECT_SUCCESS(crossdock_pattern_free(same));
+    EXPECT_EQ(given_by<int64_t>(crossdock_pattern_num_items, pattern), 3);
+    EXPECT_EQ(given_by<int64_t>(crossdock_pattern_num_slots, pattern), 3);
+    crossdock_pattern* none = nullptr;
+    expect_nulls(crossdock_pattern_from_dist_graph, {nullptr, "arguments", "result"}, graph,
+                 &arguments, &none);
+    expect_error(crossdock_pattern_from_dist_graph(MPI_COMM_WORLD, &arguments, &none),
+                 CROSSDOCK_INVALID_ARGUMENT, "the communicator has no distributed graph");
     arguments.send_counts = nullptr;
-    expect_null(crossdock_pattern_from_dist_graph(graph, &arguments, &same), "send_counts");
+    expect_null(crossdock_pattern_from_dist_graph(graph, &arguments, &none), "send_counts");
 }
 
-class IntArguments : public DistributedGraph {
-  protected:
-    crossdock_neighbor_alltoallv_int_arguments numbers{1,    &next,  &two, &place,    1, &previous,
-                                                       &two, &place, 3,    ids.data()};
-};
+TEST_F(DistributedGraph, ArgumentsMakeAnExchangeInOneCall) {
+    const ints values{0, 10 * rank + 1, 10 * rank + 1};
+    ints slots{-1, -1, -1};
+    const auto options = on("direct");
 
-TEST_F(IntArguments, MakeAnExchangeInOneCall) {
-    for (const char* route : {"direct", "hypercube", "auto"}) {
-        const std::vector<int> values{0, 10 * rank + 1, 10 * rank + 1};
-        std::vector<int> slots{-1, -1, -1};
-        crossdock_traffic traffic{};
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &narrow, MPI_INT,
+                                                                     &options, &neighbor));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_INT));
 
-        const auto options = on(route);
-        ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &numbers, MPI_INT,
-                                                                         &options, &neighbor));
-        EXPECT_SUCCESS(
-            crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_INT));
-        EXPECT_SUCCESS(crossdock_neighbor_exchange_statistics(neighbor, &traffic));
-
-        EXPECT_EQ(slots, (std::vector<int>{-1, 10 * previous + 1, 10 * previous + 1}));
-        if (std::string(route) == "direct") {
-            EXPECT_EQ(traffic.items, num_ranks > 1 ? 1 : 0);
-        }
-        EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
-        neighbor = nullptr;
-    }
+    EXPECT_EQ(slots, (ints{-1, 10 * previous + 1, 10 * previous + 1}));
+    // Equal ids are one item.
+    EXPECT_EQ(given_by<crossdock_traffic>(crossdock_neighbor_exchange_statistics, neighbor).items,
+              num_ranks > 1 ? 1 : 0);
 }
 
-TEST_F(IntArguments, AreRefusedOnAllRanksOrNone) {
-    const auto refused = [&](auto spoil) {
-        auto given = numbers;
-        const crossdock_neighbor_alltoallv_int_arguments* pointer = &given;
+TEST_F(DistributedGraph, ArgumentsAreRefusedOnAllRanksOrNone) {
+    const auto expect_refused = [&](crossdock_status status, const char* sentence, auto&& spoil) {
+        auto given = narrow;
         MPI_Datatype datatype = MPI_INT;
-        auto** to = &neighbor;
-        if (is_last) spoil(given, pointer, datatype, to);
-        return crossdock_neighbor_exchange_create_from_arguments(context, pointer, datatype,
-                                                                 nullptr, to);
+        if (is_last) spoil(given, datatype);
+        expect_error(crossdock_neighbor_exchange_create_from_arguments(context, &given, datatype,
+                                                                       nullptr, &neighbor),
+                     status, sentence);
     };
-    expect_null(crossdock_neighbor_exchange_create_from_arguments(nullptr, &numbers, MPI_INT,
-                                                                  nullptr, &neighbor),
-                "context");
-    expect_null(refused([](auto&, auto& pointer, auto&...) { pointer = nullptr; }), "arguments");
-    expect_null(refused([](auto&, auto&, auto&, auto& to) { to = nullptr; }), "result");
-    expect_null(refused([](auto& given, auto&...) { given.destinations = nullptr; }),
-                "destinations");
-    expect_null(refused([](auto& given, auto&...) { given.receive_counts = nullptr; }),
-                "receive_counts");
-    expect_null(refused([](auto& given, auto&...) { given.send_ids = nullptr; }), "send_ids");
-    expect_error(refused([](auto& given, auto&...) { given.num_sources = -1; }),
-                 CROSSDOCK_INVALID_ARGUMENT, "receive_counts has length -1");
-    expect_error(refused([](auto& given, auto&...) { given.num_send_ids = 2; }),
-                 CROSSDOCK_SIZE_MISMATCH,
-                 "rank " + number(num_ranks - 1) + " gives 2 ids for a send buffer of 3 items");
-    EXPECT_EQ(refused([&](auto& given, auto&...) { given.sources = &num_ranks; }),
-              CROSSDOCK_RANK_OUT_OF_RANGE);
-    expect_error(refused([](auto&, auto&, auto& datatype, auto&) { datatype = MPI_DATATYPE_NULL; }),
-                 CROSSDOCK_INVALID_ARGUMENT, "datatype is MPI_DATATYPE_NULL");
+    const auto bad = CROSSDOCK_INVALID_ARGUMENT;
+    expect_nulls(is_last, crossdock_neighbor_exchange_create_from_arguments,
+                 {"context", "arguments", nullptr, nullptr, "result"}, context, &narrow, MPI_INT,
+                 nullptr, &neighbor);
+    expect_refused(bad, "destinations is a null", [](auto& a, auto&) { a.destinations = nullptr; });
+    expect_refused(bad, "receive_counts is a null",
+                   [](auto& a, auto&) { a.receive_counts = nullptr; });
+    expect_refused(bad, "send_ids is a null", [](auto& a, auto&) { a.send_ids = nullptr; });
+    expect_refused(bad, "receive_counts has length -1", [](auto& a, auto&) { a.num_sources = -1; });
+    expect_refused(CROSSDOCK_SIZE_MISMATCH, "", [](auto& a, auto&) { a.num_send_ids = 2; });
+    expect_refused(CROSSDOCK_RANK_OUT_OF_RANGE, "",
+                   [&](auto& a, auto&) { a.sources = &num_ranks; });
+    expect_refused(bad, "datatype is MPI_DATATYPE_NULL",
+                   [](auto&, auto& datatype) { datatype = MPI_DATATYPE_NULL; });
     EXPECT_EQ(neighbor, nullptr);
 }
 
-TEST_F(IntArguments, ValuesOfTwoDatatypesOfOneSize) {
-    const std::vector<int> values{0, 10 * rank + 1, 10 * rank + 2};
+TEST_F(DistributedGraph, ValuesOfTwoDatatypesOfOneSize) {
+    const ints values{0, 10 * rank + 1, 10 * rank + 2};
     MPI_Datatype twin = MPI_DATATYPE_NULL;
     MPI_Datatype spaced = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(1, MPI_INT, &twin);
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
     MPI_Type_commit(&twin);
     MPI_Type_commit(&spaced);
-    numbers.num_send_ids = 0;
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &numbers, MPI_INT,
+    narrow.num_send_ids = 0;
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &narrow, MPI_INT,
                                                                      nullptr, &neighbor));
+    const auto start = [&](int* slots, MPI_Datatype slot_type) {
+        return crossdock_neighbor_exchange_start_types(neighbor, values.data(), MPI_INT, slots,
+                                                       slot_type);
+    };
 
-    std::vector<int> slots{-1, -1, -1};
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_types(neighbor, values.data(), MPI_INT,
-                                                           slots.data(), twin));
+    ints slots{-1, -1, -1};
+    EXPECT_SUCCESS(start(slots.data(), twin));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
-    EXPECT_EQ(slots, (std::vector<int>{-1, 10 * previous + 1, 10 * previous + 2}));
+    EXPECT_EQ(slots, (ints{-1, 10 * previous + 1, 10 * previous + 2}));
 
     // One rank has no gaps where the others have: the datatypes of ranks are their own.
-    std::vector<int> wide(6, -1);
-    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_types(
-        neighbor, values.data(), MPI_INT, wide.data(), is_last ? MPI_INT : spaced));
+    ints wide(6, -1);
+    EXPECT_SUCCESS(start(wide.data(), is_last ? MPI_INT : spaced));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
     const int one = 10 * previous + 1;
-    EXPECT_EQ(wide, is_last ? (std::vector<int>{-1, one, one + 1, -1, -1, -1})
-                            : (std::vector<int>{-1, -1, one, -1, one + 1, -1}));
+    EXPECT_EQ(wide, is_last ? (ints{-1, one, one + 1, -1, -1, -1})
+                            : (ints{-1, -1, one, -1, one + 1, -1}));
 
-    expect_error(crossdock_neighbor_exchange_start_types(neighbor, values.data(), MPI_INT,
-                                                         slots.data(), MPI_DOUBLE),
-                 CROSSDOCK_SIZE_MISMATCH,
-                 "an item has 4 bytes, but a slot 8: give datatypes of equal size");
-    expect_null(crossdock_neighbor_exchange_start_types(nullptr, values.data(), MPI_INT,
-                                                        slots.data(), MPI_INT),
-                "exchange");
+    EXPECT_EQ(start(slots.data(), MPI_DOUBLE), CROSSDOCK_SIZE_MISMATCH);
+    expect_nulls(crossdock_neighbor_exchange_start_types, {"exchange"}, neighbor, values.data(),
+                 MPI_INT, slots.data(), MPI_INT);
     MPI_Type_free(&twin);
     MPI_Type_free(&spaced);
 }
 
 TEST_F(DistributedGraph, TakesTheArraysOfMpi) {
-    for (const char* route : {"direct", "hypercube", "auto"}) {
-        const std::vector<int> values{0, 10 * rank + 1, 10 * rank + 2};
-        std::vector<int> slots{-1, -1, -1};
+    const ints values{0, 10 * rank + 1, 10 * rank + 2};
+    ints slots{-1, -1, -1}, home{100, 100, 100};
 
-        const auto options = on(route);
-        ASSERT_SUCCESS(crossdock_neighbor_alltoallv_init(context, &two, &place, &two, &place, graph,
-                                                         MPI_INT, &options, &neighbor));
-        for (int i = 0; i < 2; ++i) {
-            EXPECT_SUCCESS(
-                crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_INT));
-            EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
-            EXPECT_EQ(slots, (std::vector<int>{-1, 10 * previous + 1, 10 * previous + 2}));
-        }
-        std::vector<int> home{100, 100, 100};
-        const std::vector<int> back{7, 10 * rank + 1, 10 * rank + 2};
-        EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, back.data(), home.data(),
-                                                           MPI_INT, MPI_SUM));
-        EXPECT_EQ(home, (std::vector<int>{100, 101 + 10 * next, 102 + 10 * next}));
-        EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
-        neighbor = nullptr;
-    }
+    ASSERT_SUCCESS(crossdock_neighbor_alltoallv_init(context, &two, &place, &two, &place, graph,
+                                                     MPI_INT, nullptr, &neighbor));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_INT));
+    EXPECT_EQ(slots, (ints{-1, 10 * previous + 1, 10 * previous + 2}));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, values.data(), home.data(),
+                                                       MPI_INT, MPI_SUM));
+    EXPECT_EQ(home, (ints{100, 101 + 10 * next, 102 + 10 * next}));
 }
 
 TEST_F(DistributedGraph, MayHaveNoNeighbors) {
@@ -1200,78 +866,57 @@ TEST_F(DistributedGraph, MayHaveNoNeighbors) {
 }
 
 TEST_F(DistributedGraph, TakesNoOtherArraysOnAnyRank) {
-    const int negative = -1;
-    expect_null(crossdock_neighbor_alltoallv_init(nullptr, &two, &place, &two, &place, graph,
-                                                  MPI_INT, nullptr, &neighbor),
-                "context");
-    const auto refused = [&](auto spoil) {
+    const int negative = -1, three = 3;
+    expect_nulls(is_last, crossdock_neighbor_alltoallv_init,
+                 {"context", "send_counts", "send_displs", "recv_counts", "recv_displs", nullptr,
+                  nullptr, nullptr, "result"},
+                 context, &two, &place, &two, &place, graph, MPI_INT, nullptr, &neighbor);
+    const auto status_with = [&](auto spoil) {
         const int* arrays[]{&two, &place, &two, &place};
         MPI_Comm comm = graph;
         MPI_Datatype datatype = MPI_INT;
-        auto** to = &neighbor;
-        if (is_last) spoil(arrays, comm, datatype, to);
+        if (is_last) spoil(arrays, comm, datatype);
         return crossdock_neighbor_alltoallv_init(context, arrays[0], arrays[1], arrays[2],
-                                                 arrays[3], comm, datatype, nullptr, to);
+                                                 arrays[3], comm, datatype, nullptr, &neighbor);
     };
-    const char* const names[]{"send_counts", "send_displs", "recv_counts", "recv_displs"};
-    for (int i = 0; i < 4; ++i) {
-        expect_null(refused([&](auto& arrays, auto&...) { arrays[i] = nullptr; }), names[i]);
-        EXPECT_EQ(refused([&](auto& arrays, auto&...) { arrays[i] = &negative; }),
-                  CROSSDOCK_INVALID_ARGUMENT);
-    }
-    expect_null(refused([](auto&, auto&, auto&, auto& to) { to = nullptr; }), "result");
-    expect_error(refused([](auto&, auto&, auto& datatype, auto&) { datatype = MPI_DATATYPE_NULL; }),
-                 CROSSDOCK_INVALID_ARGUMENT, "datatype is MPI_DATATYPE_NULL");
-    expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_WORLD; }),
-                 CROSSDOCK_INVALID_ARGUMENT, "the communicator has no distributed graph");
-    expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_NULL; }),
-                 CROSSDOCK_INVALID_ARGUMENT, "the graph has other ranks than the context");
+    const auto bad = CROSSDOCK_INVALID_ARGUMENT;
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(status_with([&](auto& arrays, auto&...) { arrays[i] = &negative; }), bad);
+    expect_error(status_with([](auto&, auto&, auto& type) { type = MPI_DATATYPE_NULL; }), bad,
+                 "datatype is MPI_DATATYPE_NULL");
+    expect_error(status_with([](auto&, auto& comm, auto&) { comm = MPI_COMM_WORLD; }), bad,
+                 "the communicator has no distributed graph");
+    expect_error(status_with([](auto&, auto& comm, auto&) { comm = MPI_COMM_NULL; }), bad,
+                 "the graph has other ranks than the context");
     if (num_ranks > 1) {
-        expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_SELF; }),
-                     CROSSDOCK_INVALID_ARGUMENT, "the graph has other ranks than the context");
-        const int three = 3;
-        EXPECT_EQ(refused([&](auto& arrays, auto&...) { arrays[0] = &three; }),
+        expect_error(status_with([](auto&, auto& comm, auto&) { comm = MPI_COMM_SELF; }), bad,
+                     "the graph has other ranks than the context");
+        EXPECT_EQ(status_with([&](auto& arrays, auto&...) { arrays[0] = &three; }),
                   CROSSDOCK_COUNT_MISMATCH);
     }
     EXPECT_EQ(neighbor, nullptr);
 }
 
-TEST_F(RingArguments, RefuseACommunicatorWithoutAGraph) {
-    expect_error(crossdock_pattern_from_dist_graph(MPI_COMM_WORLD, &arguments, &pattern),
-                 CROSSDOCK_INVALID_ARGUMENT, "the communicator has no distributed graph");
-    expect_null(crossdock_pattern_from_dist_graph(MPI_COMM_WORLD, nullptr, &pattern), "arguments");
-    expect_null(crossdock_pattern_from_dist_graph(MPI_COMM_WORLD, &arguments, nullptr), "result");
-}
-
-TEST_F(RingArguments, RefuseWhatTheyDoNotAccept) {
-    const auto make = [&] {
-        return crossdock_pattern_from_neighbor_alltoallv(rank, num_ranks, &arguments, &pattern);
+TEST_F(DistributedGraph, PatternsAreNotMadeOfWhatIsNoArgument) {
+    const int64_t negative = -1;
+    const auto expect_refused = [&](crossdock_status status, const char* sentence, auto&& spoil) {
+        auto given = arguments;
+        spoil(given);
+        expect_error(crossdock_pattern_from_neighbor_alltoallv(rank, num_ranks, &given, &pattern),
+                     status, sentence);
     };
-    const auto defaults = arguments;
+    const auto bad = CROSSDOCK_INVALID_ARGUMENT;
 
-    expect_null(crossdock_pattern_from_neighbor_alltoallv(0, 1, nullptr, &pattern), "arguments");
-    expect_null(crossdock_pattern_from_neighbor_alltoallv(0, 1, &arguments, nullptr), "result");
-    arguments.destinations = nullptr;
-    expect_null(make(), "destinations");
-    arguments = defaults;
-    arguments.send_counts = nullptr;
-    expect_null(make(), "send_counts");
-    arguments = defaults;
-    arguments.receive_displacements = nullptr;
-    expect_null(make(), "receive_displacements");
-    arguments = defaults;
-    arguments.num_sources = -1;
-    expect_error(make(), CROSSDOCK_INVALID_ARGUMENT, "sources has length -1");
-    arguments = defaults;
-    arguments.num_send_ids = 2;
-    expect_error(make(), CROSSDOCK_SIZE_MISMATCH,
-                 "rank " + number(rank) + " gives 2 ids for a send buffer of 3 items");
-    arguments = defaults;
-    next = num_ranks;
-    EXPECT_EQ(make(), CROSSDOCK_RANK_OUT_OF_RANGE);
-    next = 0;
-    count = -1;
-    EXPECT_EQ(make(), CROSSDOCK_INVALID_ARGUMENT);
+    expect_nulls(crossdock_pattern_from_neighbor_alltoallv,
+                 {nullptr, nullptr, "arguments", "result"}, rank, num_ranks, &arguments, &pattern);
+    expect_refused(bad, "destinations is a null", [](auto& a) { a.destinations = nullptr; });
+    expect_refused(bad, "send_counts is a null", [](auto& a) { a.send_counts = nullptr; });
+    expect_refused(bad, "receive_displacements is a null",
+                   [](auto& a) { a.receive_displacements = nullptr; });
+    expect_refused(bad, "sources has length -1", [](auto& a) { a.num_sources = -1; });
+    expect_refused(bad, "", [&](auto& a) { a.send_counts = &negative; });
+    expect_refused(CROSSDOCK_SIZE_MISMATCH, "", [](auto& a) { a.num_send_ids = 2; });
+    expect_refused(CROSSDOCK_RANK_OUT_OF_RANGE, "", [&](auto& a) { a.destinations = &num_ranks; });
     EXPECT_EQ(pattern, nullptr);
 }
 
