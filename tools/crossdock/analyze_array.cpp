@@ -6,11 +6,11 @@
 
 #include "bench/array/lockstep.hpp"
 #include "crossdock/detail/array/route_rule.hpp"
-#include "src/array/plan_batch.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
+#include "tools/inputs/plan_batch.hpp"
 
 namespace crossdock::tool {
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "array/variants.hpp"
-#include "src/array/plan_batch.hpp"
 #include "src/model/machine_mpi.hpp"
 #include "support/all_ranks.hpp"
 #include "support/topologies.hpp"
 #include "support/watched_calls.hpp"
+#include "tools/inputs/plan_batch.hpp"
 
 namespace {
 

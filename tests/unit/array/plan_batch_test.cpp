@@ -1,4 +1,4 @@
-#include "src/array/plan_batch.hpp"
+#include "tools/inputs/plan_batch.hpp"
 
 #include <gtest/gtest.h>
 

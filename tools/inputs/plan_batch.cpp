@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "array_index.hpp"
-#include "combining_router.hpp"
+#include "src/array/array_index.hpp"
+#include "src/array/combining_router.hpp"
 
 namespace crossdock {
 
