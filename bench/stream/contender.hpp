@@ -7,8 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "crossdock/stream_options.hpp"
-#include "crossdock/stream_statistics.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 
 namespace crossdock::bench::streaming {
 

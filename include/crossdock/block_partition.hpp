@@ -34,8 +34,7 @@ class block_partition {
     }
     count_t size(rank_t rank) const noexcept { return first(rank + 1) - first(rank); }
 
-    /// @brief The owner of an entry. Constant time for blocks, a binary search for parts of given
-    /// sizes.
+    /// @brief The owner of an entry. Constant time for blocks, a binary search for parts of given sizes.
     /// @pre 0 <= index < num_entries()
     rank_t owner(count_t index) const noexcept {
         if (!firsts_.empty()) return search(index);

@@ -39,16 +39,25 @@ class mpi_error : public error {
         }                                                                               \
     } while (false)
 
-/// @brief From now on an exception that nobody catches, in any thread, prints one line and ends all
-/// ranks; without this call each rank prints a backtrace.
+/// @brief An MPI error code of class MPI_ERR_OTHER; MPI_Error_string gives "crossdock: " and
+/// the sentence, up to 150 characters in all.
 ///
-/// The line on standard error is "error: " and the exception's `what()`. MPI_Abort then ends
-/// MPI_COMM_WORLD with the exit code 1. An error of a collective call is the same on all ranks, and
-/// rank 0 prints it. Another rank prints its error after 3 seconds, and errc::peer_failed after 6, if nobody has ended
-/// the program by then. Where MPI is not initialised, each process prints its error and ends.
+/// There is one code for each errc, and its text is that of the last such error. MPI_ERR_OTHER where MPI has no more.
+int error_code_of(errc code, std::string_view sentence) noexcept;
+
+/// @brief Whether MPI is under way, and this thread may call it.
+bool may_call_mpi() noexcept;
+
+/// @brief From now on an exception that nobody catches, in any thread, prints one line and ends all ranks; without this
+/// call each rank prints a backtrace.
 ///
-/// It calls `std::set_terminate`, and may be called before MPI_Init. Without it the library neither
-/// prints nor ends a program.
+/// The line on standard error is "error: " and the exception's `what()`. MPI_Abort then ends MPI_COMM_WORLD with the
+/// exit code 1. An error of a collective call is the same on all ranks, and rank 0 prints it. Another rank prints its
+/// error after 3 seconds, and errc::peer_failed after 6, if nobody has ended the program by then. Where MPI is not
+/// initialised, each process prints its error and ends.
+///
+/// It calls `std::set_terminate`, and may be called before MPI_Init. Without it the library neither prints nor ends a
+/// program.
 void report_uncaught() noexcept;
 
 /// @brief What a rank owes to others while it waits for something else, such as forwarding.
@@ -69,8 +78,8 @@ class communicator_resource {
     /// @brief Gives back what only all ranks together can; `communicator::close()` calls it.
     virtual void close() {}
 
-    /// @brief Whether parts of the communicator share it, if it is there before they are split off.
-    /// Such a resource has nothing to give back.
+    /// @brief Whether parts of the communicator share it, if it is there before they are split off. Such a resource has
+    /// nothing to give back.
     virtual bool is_for_parts() const noexcept { return false; }
 };
 
@@ -94,8 +103,8 @@ class CROSSDOCK_HIDDEN open_communicators;
 
 /// @brief Message tags of a communicator that nothing else uses while this lives.
 ///
-/// The destructor notes them as free on this rank, unless it runs because of an exception, and does
-/// not communicate. They are used again once all ranks have freed them.
+/// The destructor notes them as free on this rank, unless it runs because of an exception, and does not communicate.
+/// They are used again once all ranks have freed them.
 class tag_block {
   public:
     tag_block() = default;
@@ -110,8 +119,8 @@ class tag_block {
 
     int first() const noexcept { return first_; }
 
-    /// @brief From now on the tags are never used again: a message with one of them may still be
-    /// under way, or stay unreceived.
+    /// @brief From now on the tags are never used again: a message with one of them may still be under way, or stay
+    /// unreceived.
     void keep() noexcept { pool_.reset(); }
 
   private:
@@ -126,8 +135,8 @@ class tag_block {
 
 /// @brief A private duplicate of the user's communicator; all messages of the library travel on it.
 ///
-/// A user's wildcard receive therefore never sees the library's messages. Everything built on it
-/// shares it; copies of the handle are cheap.
+/// A user's wildcard receive therefore never sees the library's messages. Everything built on it shares it; copies of
+/// the handle are cheap.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
@@ -137,9 +146,8 @@ class tag_block {
 /// Whatever else is called on a closed communicator, or on an object that was made with it, throws
 /// error(errc::invalid_state).
 ///
-/// The destructor does not communicate. A communicator that was made from the user's and not closed
-/// is closed by MPI_Finalize, the newest first. With `CROSSDOCK_CHECK=1` in
-/// the environment it says so on stderr.
+/// The destructor does not communicate. A communicator that was made from the user's and not closed is closed by
+/// MPI_Finalize, the newest first. With `CROSSDOCK_CHECK=1` in the environment it says so on stderr.
 class communicator {
   public:
     /// @brief Duplicates `user`.
@@ -151,8 +159,8 @@ class communicator {
 
     /// @brief The ranks that give the same color, in rank order.
     ///
-    /// Work of either is work of both. The part inherits the resources that are there, if they are
-    /// for parts. Not closed by `close()` of the whole: who splits closes.
+    /// Work of either is work of both. The part inherits the resources that are there, if they are for parts. Not
+    /// closed by `close()` of the whole: who splits closes.
     /// @par Collective
     /// Yes; may block. Throws on all ranks or on none.
     [[nodiscard]] communicator split(int color) const;
@@ -169,13 +177,13 @@ class communicator {
 
     /// @brief Reserves consecutive message tags that nothing else on this communicator uses.
     ///
-    /// A block that ends gives its tags back. Ranks find out which tags all of them have given back
-    /// only when none are left: in one reduction after thousands of blocks. At first 32,767 tags
-    /// are in use, which every MPI has. The number grows when more than half of them stay taken.
+    /// A block that ends gives its tags back. Ranks find out which tags all of them have given back only when none are
+    /// left: in one reduction after thousands of blocks. At first 32,767 tags are in use, which every MPI has. The
+    /// number grows when more than half of them stay taken.
     /// @param count  how many
     /// @par Collective
-    /// Yes: every rank must call it in the same order with the same count. Blocks where no tags are
-    /// left, and does not communicate otherwise.
+    /// Yes: every rank must call it in the same order with the same count. Blocks where no tags are left, and does not
+    /// communicate otherwise.
     /// @throws error(errc::count_overflow)  no more tags are left below MPI_TAG_UB (on all ranks)
     /// @throws error(errc::out_of_memory)   on all ranks
     [[nodiscard]] tag_block reserve_tags(int count) const;
@@ -203,28 +211,25 @@ class communicator {
         return state_ ? state_->told : std::nullopt;
     }
 
-    /// @brief Makes progress on all messages of this process and on all work that was added. Does
-    /// not wait.
+    /// @brief Makes progress on all messages of this process and on all work that was added. Does not wait.
     ///
-    /// Every loop that waits calls it, unless each turn tests an active request or probes in vain:
-    /// MPI makes progress only inside its calls, and a test that finds no active request returns at
-    /// once. A long message is not sent before its sender has answered its receiver in such a call.
+    /// Every loop that waits calls it, unless each turn tests an active request or probes in vain: MPI makes progress
+    /// only inside its calls, and a test that finds no active request returns at once. A long message is not sent
+    /// before its sender has answered its receiver in such a call.
     void progress() const;
 
     /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.
     ///
-    /// A call of MPI that fails and leaves the request active is made once more, since others may
-    /// be in the same operation.
+    /// A call of MPI that fails and leaves the request active is made once more, since others may be in the same
+    /// operation.
     void wait(MPI_Request& request) const;
 
-    /// @brief Waits for all ranks, making progress on all work meanwhile: to be called before what
-    /// blocks without.
+    /// @brief Waits for all ranks, making progress on all work meanwhile: to be called before what blocks without.
     /// @par Collective
     /// Yes; blocks.
     void wait_for_all() const;
 
-    /// @brief The one `Resource` of this communicator, made by `Resource(*this)` when first asked
-    /// for.
+    /// @brief The one `Resource` of this communicator, made by `Resource(*this)` when first asked for.
     ///
     /// It must not keep the communicator, which owns it. Where its constructor communicates, it throws on all ranks or
     /// on none, and no std::bad_alloc, because it would be called again for that.
@@ -241,12 +246,12 @@ class communicator {
         return *made;
     }
 
-    /// @brief Frees the duplicate and all resources. What was built on it can then only be closed
-    /// and destroyed. Does nothing if the communicator is closed already.
+    /// @brief Frees the duplicate and all resources. What was built on it can then only be closed and destroyed. Does
+    /// nothing if the communicator is closed already.
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error(errc::invalid_state)  on any rank an exchange was started and not completed, or
-    /// items of a stream were not drained; on all ranks. The communicator stays open.
+    /// @throws error(errc::invalid_state)  on any rank an exchange was started and not completed, or items of a stream
+    /// were not drained; on all ranks. The communicator stays open.
     void close();
 
     bool is_open() const noexcept { return state_ && state_->duplicate != MPI_COMM_NULL; }
@@ -299,8 +304,7 @@ class communicator_user {
     communicator_user(const communicator_user&) = delete;
     communicator_user& operator=(const communicator_user&) = delete;
 
-    /// @brief What closing the communicator would cut off, such as "an active neighbor exchange";
-    /// null if nothing.
+    /// @brief What closing the communicator would cut off, such as "an active neighbor exchange"; null if nothing.
     virtual const char* activity() const = 0;
 
     /// @brief The communicator is about to be freed; must not communicate.
@@ -317,20 +321,26 @@ class communicator_user {
 
 /// @brief Throws on every rank if any rank brings an error, or if `same` differs between ranks.
 ///
-/// The error of the lowest failing rank is thrown everywhere, with its code, rank and sentence, which
-/// is cut after 4000 characters. Takes no memory before it throws, so that a rank without any can
-/// say so.
+/// The error of the lowest failing rank is thrown everywhere, with its code, rank and sentence, which is cut after 4000
+/// characters. Takes no memory before it throws, so that a rank without any can say so.
 /// @param comm   all of its ranks call
 /// @param fault  this rank's error, if any
 /// @param same   a value, usually a hash of arguments, that must be equal on all ranks
-/// @param what   names those arguments in the error text; its first line must be equal, too. More lines
-/// such as "route = direct" are values, of which the error shows the first that differs
+/// @param what   names those arguments in the error text; its first line must be equal, too. More lines such as "route
+/// = direct" are values, of which the error shows the first that differs
 /// @par Collective
 /// Yes; blocks. One reduction of four words, and on error three broadcasts. If a rank has an error that the others do
 /// not know (`communicator::tell_later`), three broadcasts tell it to them.
 /// @throws error  as brought; or error(errc::invalid_argument) where `same` differs
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same = 0,
            const char* what = "the arguments");
+
+/// @brief The current exception as an `error`: a crossdock error itself, others wrapped by kind; without memory, "out
+/// of memory".
+error current_error() noexcept;
+
+/// @brief A hash for `agree`: equal texts, equal numbers (FNV-1a).
+std::int64_t agreement_hash(std::string_view text) noexcept;
 
 /// @brief Runs `local()`, which must not communicate, and agrees on whether it threw.
 /// @return what `local` returned
@@ -339,18 +349,7 @@ void agree(const communicator& comm, const std::optional<error>& fault, std::int
 /// @throws error  the error of the lowest rank where `local` threw, on all ranks
 template <class Local>
 auto on_all_or_none(const communicator& comm, Local&& local, std::int64_t same = 0,
-                    const char* what = "the arguments") -> decltype(local());
-
-/// @brief The current exception as an `error`: a crossdock error itself, others wrapped by kind;
-/// without memory, "out of memory".
-error current_error() noexcept;
-
-/// @brief A hash for `agree`: equal texts, equal numbers (FNV-1a).
-std::int64_t agreement_hash(std::string_view text) noexcept;
-
-template <class Local>
-auto on_all_or_none(const communicator& comm, Local&& local, std::int64_t same, const char* what)
-    -> decltype(local()) {
+                    const char* what = "the arguments") -> decltype(local()) {
     using result = decltype(local());
     std::optional<error> fault;
     if constexpr (std::is_void_v<result>) {

@@ -15,13 +15,11 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How a context is made; equal on all ranks. An empty text means the default.
 struct context_options {
-    /// The regions of the ranks: what `topology::from_string` reads, such as "4x16" or
-    /// "cyclic:4x16"; or "node", "socket", "numa" or "l3", which are discovered. By default what
-    /// CROSSDOCK_TOPOLOGY says, and else "node". Ranks of several regions may still share memory:
-    /// `nodes` alone says that they do not.
+    /// The regions of the ranks: what `topology::from_string` reads, such as "4x16" or "cyclic:4x16"; or "node",
+    /// "socket", "numa" or "l3", which are discovered. By default what CROSSDOCK_TOPOLOGY says, and else "node". Ranks
+    /// of several regions may still share memory: `nodes` alone says that they do not.
     std::string topology = "";
-    /// Who may share memory: the ranks of a region of this topology, if they can. By default all
-    /// that can.
+    /// Who may share memory: the ranks of a region of this topology, if they can. By default all that can.
     std::string nodes = "";
     /// The machine that routes are chosen for: a preset's name, a file that rank 0 reads, or the
     /// JSON of a machine. By default what CROSSDOCK_MACHINE says, and else `assumed_machine`.
@@ -40,29 +38,26 @@ struct context_options {
 /// | open | all | closed by `close()` |
 /// | closed | destruction, `close()`, and what does not communicate | |
 ///
-/// All other calls throw error(errc::invalid_state), and so do those of objects that were made with
-/// a closed context.
+/// All other calls throw error(errc::invalid_state), and so do those of objects that were made with a closed context.
 ///
-/// A copy is cheap: it shares the communicator, and closing one closes all. The destructor does not
-/// communicate. A context that nobody has closed is closed by MPI_Finalize, on all ranks in the
-/// reverse of the order in which they made their contexts; objects made with it may then still be
-/// destroyed. Two things must be closed before: a stream with a progress thread, and contexts that
-/// several threads made, which need not have one order.
+/// A copy is cheap: it shares the communicator, and closing one closes all. The destructor does not communicate. A
+/// context that nobody has closed is closed by MPI_Finalize, on all ranks in the reverse of the order in which they
+/// made their contexts; objects made with it may then still be destroyed. Two things must be closed before: a stream
+/// with a progress thread, and contexts that several threads made, which need not have one order.
 /// @par Thread safety
-/// One thread at a time for a context and what was made with it; several threads
-/// with contexts of their own need MPI_THREAD_MULTIPLE. Streams say what their threads may do.
+/// One thread at a time for a context and what was made with it; several threads with contexts of their own need
+/// MPI_THREAD_MULTIPLE. Streams say what their threads may do.
 class context {
   public:
-    /// @brief Duplicates `user`, and finds out or takes what the options say.
-    ///
-    /// No message of the library meets one of the user's. The environment is read here, on rank 0.
+    /// @brief Duplicates `user`, and finds out or takes what the options say. No message of the library meets one of
+    /// the user's. The environment is read here, on rank 0.
     /// @par Collective
     /// Yes, over `user`; blocks.
-    /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or
-    /// options differ between ranks
+    /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or options differ
+    /// between ranks
     /// @throws error(errc::invalid_state)     MPI is not initialised, or already finalised
-    /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of
-    /// another number of ranks
+    /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of another number of
+    /// ranks
     /// @throws as `load_machine`, on all ranks
     explicit context(MPI_Comm user, const context_options& options = {});
 
@@ -70,19 +65,13 @@ class context {
     /// @param comm  open; stays so if this throws
     context(const communicator& comm, const context_options& options);
 
-    /// @brief A context of a communicator that was duplicated before, which it shares.
+    /// @brief A context of a communicator that was duplicated before, which it shares. Does not communicate.
     /// @param comm     open
-    /// @param regions  equal on all ranks; of as many ranks as `comm`, which whoever uses the
-    /// context checks
-    /// @par Collective
-    /// No.
+    /// @param regions  equal on all ranks; of as many ranks as `comm`, which whoever uses the context checks
     context(const communicator& comm, crossdock::topology regions);
 
-    /// @brief This context with another topology, with other nodes, or with another machine.
-    ///
-    /// It shares the communicator. The argument must be equal on all ranks.
-    /// @par Collective
-    /// No.
+    /// @brief This context with another topology, with other nodes, or with another machine. It shares the
+    /// communicator, and does not communicate. The argument must be equal on all ranks.
     [[nodiscard]] context with_topology(crossdock::topology regions) const;
     [[nodiscard]] context with_nodes(crossdock::topology nodes) const;
     [[nodiscard]] context with_machine(crossdock::machine given) const;
@@ -98,8 +87,7 @@ class context {
 
     /// @brief The machine that routes are chosen for.
     /// @par Collective
-    /// No; but yes and blocking for a context made of a `communicator`, until one
-    /// machine is known there.
+    /// No; but yes and blocking for a context made of a `communicator`, until one machine is known there.
     const crossdock::machine& machine() const;
 
     /// @brief Whether a machine was named for this context, by its options or by `with_machine`.
@@ -108,25 +96,23 @@ class context {
     const communicator& comm() const noexcept { return comm_; }
     operator const communicator&() const noexcept { return comm_; }
 
-    /// @brief The error of one rank alone that was told to all ranks last, such as the reason of errc::peer_failed.
+    /// @brief The error of one rank alone that was told to all ranks last, such as the reason of errc::peer_failed;
+    /// none if no rank has failed so far.
     ///
     /// A start that fails throws on its rank alone. The next collective call of the library that agrees on its
     /// arguments tells the error to all: where something is made, prepared or duplicated, and `close`. If several ranks
     /// have failed since the last such call, the lowest of them tells its last error. It is the same on all ranks then,
     /// and stays when the context is closed.
-    /// @return none if no rank has failed so far
-    /// @par Collective
-    /// No.
     std::optional<error> last_peer_error() const noexcept { return comm_.last_peer_error(); }
 
-    /// @brief Frees the communicator and what is kept with it. What was made with the context can
-    /// then only be closed and destroyed. Does nothing if the context is closed already.
+    /// @brief Frees the communicator and what is kept with it. What was made with the context can then only be closed
+    /// and destroyed. Does nothing if the context is closed already.
     ///
     /// A stream with a progress thread must be closed before, unless MPI has MPI_THREAD_MULTIPLE.
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error(errc::invalid_state)  on all ranks: on one of them an exchange is active, or
-    /// items of a stream have not been drained. The context stays open.
+    /// @throws error(errc::invalid_state)  on all ranks: on one of them an exchange is active, or items of a stream
+    /// have not been drained. The context stays open.
     void close() { comm_.close(); }
     bool is_open() const noexcept { return comm_.is_open(); }
 
@@ -139,8 +125,8 @@ class context {
     std::shared_ptr<const crossdock::machine> machine_;
 };
 
-/// @brief What the environment says instead of a route that a program gives: CROSSDOCK_FORCE_ROUTE,
-/// or CROSSDOCK_ROUTE in place of "auto".
+/// @brief What the environment says instead of a route that a program gives: CROSSDOCK_FORCE_ROUTE, or CROSSDOCK_ROUTE
+/// in place of "auto".
 std::string asked_route(const context& where, const std::string& route);
 
 /// @brief As above, for what tries no routes: "auto" in place of "auto:measure".

@@ -1,6 +1,5 @@
 /// @file
-/// @brief What needs no MPI: topologies, patterns, routes, plans, machines and their prices. All of
-/// `crossdock::core`.
+/// @brief What needs no MPI: topologies, patterns, routes, plans, machines and their prices. All of `crossdock::core`.
 #pragma once
 
 #include "crossdock/block_partition.hpp"

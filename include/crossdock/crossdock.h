@@ -1,42 +1,49 @@
 /// @file
-/// @brief crossdock for C: contexts, patterns, routes, plans, and what communicates: the neighbor
-/// exchange, the sparse exchange, distributed arrays and streams.
+/// @brief crossdock for C: contexts, patterns, routes, plans, and what communicates: the neighbor exchange, the
+/// gather-scatter, the sparse exchange, distributed arrays and streams.
 ///
-/// - The order of arguments is that of C++: first where (a context), then what (a pattern, arrays),
-///   then how (options), then what is to be filled.
-/// - Every function returns a `crossdock_status` and gives results through its last pointers, which
-///   stay untouched unless it succeeds; the sparse exchanges say where they differ.
-///   `crossdock_last_error()` says what went wrong.
-/// - Errors: before a function returns another status than CROSSDOCK_SUCCESS, it calls an error
-///   handler of MPI's, as MPI's own functions do. By default (MPI_ERRORS_ARE_FATAL) the program ends
-///   with the sentence. A program that looks at statuses sets MPI_ERRORS_RETURN. A function that
-///   takes a context, or what was made with one, calls the handler of the communicator that the
-///   context was made of. It is the handler of the time of the error; if that communicator was
-///   freed, the last that it had, and this gets the context's duplicate in its place. All other
-///   functions, and those that get a null handle, call that of MPI_COMM_SELF. The handler's error code
-///   is of class MPI_ERR_OTHER, and MPI_Error_string gives its sentence, up to 150 characters. There
-///   is one code for each status, and its text is that of the last such error. No handler is called
-///   before MPI_Init, after MPI_Finalize, or by threads that MPI's thread support lets make no calls.
-/// - A null pointer where a value is needed is CROSSDOCK_INVALID_ARGUMENT, as is a negative length.
-///   Arrays of length 0 may be null.
-/// - Counts, displacements, indices and lengths are in items, never in bytes, unless the name ends
-///   in `_bytes`.
+/// - The order of arguments is that of C++: first where (a context), then what (a pattern, arrays), then how (options),
+///   then what is to be filled.
+/// - Every function returns a `crossdock_status` and gives results through its last pointers, which stay untouched
+///   unless it succeeds; the sparse exchanges say where they differ. `crossdock_last_error()` says what went wrong.
+/// - Errors: before a function returns another status than CROSSDOCK_SUCCESS, it calls an error handler of MPI's, as
+///   MPI's own functions do. By default (MPI_ERRORS_ARE_FATAL) the program ends with the sentence. A program that looks
+///   at statuses sets MPI_ERRORS_RETURN. A function that takes a context, or what was made with one, calls the handler
+///   of the communicator that the context was made of. It is the handler of the time of the error; if that communicator
+///   was freed, the last that it had, and this gets the context's duplicate in its place. All other functions, and
+///   those that get a null handle, call that of MPI_COMM_SELF. The handler's error code is of class MPI_ERR_OTHER, and
+///   MPI_Error_string gives its sentence, up to 150 characters. There is one code for each status, and its text is that
+///   of the last such error. No handler is called before MPI_Init, after MPI_Finalize, or by threads that MPI's thread
+///   support lets make no calls.
+/// - A null pointer where a value is needed is CROSSDOCK_INVALID_ARGUMENT, as is a negative length. Arrays of length 0
+///   may be null.
+/// - A call that is not legal in an object's state is CROSSDOCK_INVALID_STATE; tables say which calls are.
+/// - Counts, displacements, indices and lengths are in items, never in bytes, unless the name ends in `_bytes`.
 /// - A structure of options begins with its size, which its initialiser sets:
 ///
 ///       crossdock_neighbor_options options = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
 ///       options.route = "three_step";
 ///
-///   Where the library knows more fields than the program, these have their defaults. Where the
-///   program knows more, these must be zero bytes: otherwise, and where the size is 0, it is
-///   CROSSDOCK_INVALID_ARGUMENT. A null pointer means the defaults. Options are equal on all ranks,
-///   and texts and arrays in them need not outlive the call.
-/// - A function that blocks collectively returns the same error on all ranks or on none; only where
-///   the object itself, its first argument, is a null pointer does a rank fail alone. Starting,
-///   testing and waiting for an exchange communicate without agreeing: if a start fails on a rank,
-///   those that need something of it get CROSSDOCK_PEER_FAILED when they test or wait, and the next
-///   start is as usual. Errors of a stream's ports are the rank's own.
-/// - What a function creates is the caller's and goes with the matching `_free`, in any order; a
-///   null pointer is nothing to free. Texts and arrays are freed with `crossdock_free`.
+///   Where the library knows more fields than the program, these have their defaults. Where the program knows more,
+///   these must be zero bytes: otherwise, and where the size is 0, it is CROSSDOCK_INVALID_ARGUMENT. A null pointer
+///   means the defaults. Options are equal on all ranks, and texts and arrays in them need not outlive the call.
+/// - Collective: all ranks of the context together, in one order, call the functions that take a context, and those
+///   that duplicate, prepare, start, read, write, update, step, gather, scatter or close something. They block, but for
+///   starts and where a comment says otherwise; a start waits for nobody, but to make ready what is not. All other
+///   functions are this rank's alone, and so are queries of a context, `crossdock_context_with_topology` and
+///   `_with_nodes`, `_free`, and the calls of a stream's port.
+/// - A function that blocks collectively returns the same error on all ranks or on none; only where the object itself,
+///   its first argument, is a null pointer does a rank fail alone. Starting, testing and waiting for an exchange
+///   communicate without agreeing: if a start fails on a rank, it takes part with nothing, those that need something of
+///   it get CROSSDOCK_PEER_FAILED when they test or wait, and the next start is as usual. Errors of a stream's ports
+///   are the rank's own.
+/// - What is started has `_test`, which makes progress and gives 1 if it is complete, otherwise 0; `_wait`, which
+///   completes it; and `_is_active`, which gives 1 from a start until it is complete. Beside each start is a function
+///   that starts and waits. Until then the input must not change, the output must not be read, and a datatype must not
+///   be freed.
+/// - A context stays open as long as what was made with it is in use. What a function creates is the caller's and goes
+///   with the matching `_free`, in any order; a null pointer is nothing to free. `_free` does not communicate; what is
+///   active must not be freed. Texts and arrays are freed with `crossdock_free`, unless a comment says "never freed".
 #ifndef CROSSDOCK_CROSSDOCK_H
 #define CROSSDOCK_CROSSDOCK_H
 
@@ -142,8 +149,8 @@ void crossdock_fail_next(int status, const char* sentence);
 /// @}
 /// @name Contexts
 ///
-/// A context says where communication takes place. It is made once and is the first argument of
-/// everything that communicates:
+/// A context says where communication takes place. It is made once and is the first argument of everything that
+/// communicates:
 ///
 ///     crossdock_context* world;
 ///     crossdock_context_create(MPI_COMM_WORLD, NULL, &world);
@@ -158,40 +165,32 @@ void crossdock_fail_next(int status, const char* sentence);
 /// @brief How a context is made. A null pointer for a text means its default.
 typedef struct crossdock_context_options {
     size_t size;
-    /// The regions of the ranks: what `crossdock_topology_from_string` reads; or "node", "socket",
-    /// "numa" or "l3", which are discovered. By default what CROSSDOCK_TOPOLOGY says in the
-    /// environment of rank 0, and else "node". Ranks of several regions still share memory if they
-    /// can: to keep regions apart, as on so many nodes, give them as `nodes`, too.
+    /// The regions of the ranks: what `crossdock_topology_from_string` reads; or "node", "socket", "numa" or "l3",
+    /// which are discovered. By default what CROSSDOCK_TOPOLOGY says in the environment of rank 0, and else "node".
+    /// Ranks of several regions still share memory if they can: to keep regions apart, as on so many nodes, give them
+    /// as `nodes`, too.
     const char* topology;
-    /// Who may share memory: the ranks of a region of this topology, if they can. By default all
-    /// that can.
+    /// Who may share memory: the ranks of a region of this topology, if they can. By default all that can.
     const char* nodes;
-    /// The machine that routes are chosen for: a preset's name, a file that rank 0 reads, or JSON. By
-    /// default what CROSSDOCK_MACHINE says there, and else what is assumed of this machine.
+    /// The machine that routes are chosen for: a preset's name, a file that rank 0 reads, or JSON. By default what
+    /// CROSSDOCK_MACHINE says there, and else what is assumed of this machine.
     const char* machine;
 } crossdock_context_options;
 
 #define CROSSDOCK_CONTEXT_OPTIONS_INIT \
     { sizeof(crossdock_context_options), NULL, NULL, NULL }
 
-/// @brief Duplicates `user`, and finds out or takes what the options say.
-///
-/// No message of the library meets one of the caller's.
-/// @par Collective
-/// Yes, over `user`; blocks.
-/// @return CROSSDOCK_INVALID_ARGUMENT if `user` is MPI_COMM_NULL or an intercommunicator, or
-///         options differ between ranks; CROSSDOCK_INVALID_TOPOLOGY if a topology's text is
-///         malformed, or of another number of ranks; CROSSDOCK_FILE_ERROR or CROSSDOCK_PARSE_ERROR
-///         as the machine's file is
+/// @brief Duplicates `user`, and finds out or takes what the options say. No message of the library meets one of the
+/// caller's. All ranks of `user` call it.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `user` is MPI_COMM_NULL or an intercommunicator, or options differ between
+/// ranks; CROSSDOCK_INVALID_TOPOLOGY if a topology's text is malformed, or of another number of ranks;
+/// CROSSDOCK_FILE_ERROR or CROSSDOCK_PARSE_ERROR as the machine's file is
 crossdock_status crossdock_context_create(MPI_Comm user, const crossdock_context_options* options,
                                           crossdock_context** result);
 
-/// @brief The context with another topology. It shares the duplicate: closing either closes both.
-/// Who shares memory stays as it is; see `crossdock_context_with_nodes`.
-/// @param topology  equal on all ranks; that it has as many ranks as the context is found out where
-///                  it is used
-/// @par Collective
-/// No.
+/// @brief The context with another topology. It shares the duplicate: closing either closes both. Who shares memory
+/// stays as it is; see `crossdock_context_with_nodes`. Does not communicate.
+/// @param topology  equal on all ranks; that it has as many ranks as the context is found out where it is used
 crossdock_status crossdock_context_with_topology(const crossdock_context* context,
                                                  const crossdock_topology* topology,
                                                  crossdock_context** result);
@@ -210,29 +209,24 @@ crossdock_status crossdock_context_topology(const crossdock_context* context,
 crossdock_status crossdock_context_rank(const crossdock_context* context, int* rank);
 crossdock_status crossdock_context_num_ranks(const crossdock_context* context, int* num_ranks);
 
-/// @brief The error of one rank alone that all ranks were told of last, such as the reason of
-/// CROSSDOCK_PEER_FAILED.
+/// @brief The error of one rank alone that all ranks were told of last, such as the reason of CROSSDOCK_PEER_FAILED.
 ///
-/// The next collective call that agrees on its arguments tells all ranks of a start that has failed on
-/// one: where something is made, prepared or duplicated, and `crossdock_context_close`. If several
-/// ranks have failed since the last such call, the lowest of them tells its last error.
+/// The next collective call that agrees on its arguments tells all ranks of a start that has failed on one: where
+/// something is made, prepared or duplicated, and `crossdock_context_close`. If several ranks have failed since the
+/// last such call, the lowest of them tells its last error.
 /// @param rank  that failed; -1 if none has failed so far
-/// @param text  its sentence, "" if there is none; to be freed with `crossdock_free`
+/// @param text  its sentence, "" if there is none
 crossdock_status crossdock_context_last_peer_error(const crossdock_context* context, int* rank,
                                                    char** text);
 
-/// @brief Frees the duplicate, and what is kept with it. What was made with the context can then
-/// only be freed: all else returns CROSSDOCK_INVALID_STATE. A context that was closed before stays
-/// closed.
-///
-/// A context that nobody closes is closed by MPI_Finalize.
-/// @par Collective
-/// Yes; blocks.
-/// @return CROSSDOCK_INVALID_STATE, on all ranks, while an exchange is active or a stream is not
-/// drained on any of them; the context stays open
+/// @brief Frees the duplicate, and what is kept with it. What was made with the context can then only be freed: all
+/// else returns CROSSDOCK_INVALID_STATE. A context that was closed before stays closed; one that nobody closes is
+/// closed by MPI_Finalize.
+/// @return CROSSDOCK_INVALID_STATE, on all ranks, while an exchange is active or a stream is not drained on any of
+/// them; the context stays open
 crossdock_status crossdock_context_close(crossdock_context* context);
 
-/// @brief Frees the handle. Does not communicate, and does not close.
+/// @brief Frees the handle. Does not close.
 crossdock_status crossdock_context_free(crossdock_context* context);
 
 /// @}
@@ -240,15 +234,11 @@ crossdock_status crossdock_context_free(crossdock_context* context);
 /// @{
 
 /// @brief The topology of a context's ranks, as the machine and the processes' bindings have it.
-/// @param level  a `crossdock_locality`; an int, as C may pass any number
-/// @par Collective
-/// Yes; blocks. `level` must be equal on all ranks.
+/// @param level  a `crossdock_locality`, equal on all ranks; an int, as C may pass any number
 crossdock_status crossdock_topology_discover(const crossdock_context* context, int level,
                                              crossdock_topology** result);
 
 /// @brief The topology in which ranks with equal keys (>= 0) share a region.
-/// @par Collective
-/// Yes; blocks.
 crossdock_status crossdock_topology_gather(const crossdock_context* context, int key,
                                            crossdock_topology** result);
 
@@ -282,7 +272,6 @@ crossdock_status crossdock_topology_rank_at(const crossdock_topology* topology, 
 
 /// @brief The shortest text that `crossdock_topology_from_string` reads back.
 crossdock_status crossdock_topology_to_string(const crossdock_topology* topology, char** text);
-
 crossdock_status crossdock_topology_free(crossdock_topology* topology);
 
 /// @}
@@ -320,20 +309,17 @@ typedef struct crossdock_neighbor_alltoallv_int_arguments {
 } crossdock_neighbor_alltoallv_int_arguments;
 
 /// @brief Item i is position i of the send buffer, slot j position j of the receive buffer.
-/// @return CROSSDOCK_SIZE_MISMATCH if there are too few ids; CROSSDOCK_RANK_OUT_OF_RANGE if a
-///         neighbor is no rank; CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative,
-///         or a slot is filled twice
+/// @return CROSSDOCK_SIZE_MISMATCH if there are too few ids; CROSSDOCK_RANK_OUT_OF_RANGE if a neighbor is no rank;
+/// CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative, or a slot is filled twice
 crossdock_status crossdock_pattern_from_neighbor_alltoallv(
     int rank, int num_ranks, const crossdock_neighbor_alltoallv_arguments* arguments,
     crossdock_pattern** result);
 
-/// @brief As above with the neighbors of a distributed graph, in the order of
-/// MPI_Dist_graph_neighbors; `destinations` and `sources` are not read.
+/// @brief As above with the neighbors of a distributed graph, in the order of MPI_Dist_graph_neighbors; `destinations`
+/// and `sources` are not read. Does not communicate.
 /// @param arguments  its `num_destinations` and `num_sources` are 0, or as many as the graph has
-/// @par Collective
-/// No; asks MPI what it knows locally.
-/// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph;
-///         CROSSDOCK_SIZE_MISMATCH if it has another number of neighbors
+/// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph; CROSSDOCK_SIZE_MISMATCH if it has
+/// another number of neighbors
 crossdock_status crossdock_pattern_from_dist_graph(
     MPI_Comm graph, const crossdock_neighbor_alltoallv_arguments* arguments,
     crossdock_pattern** result);
@@ -341,8 +327,6 @@ crossdock_status crossdock_pattern_from_dist_graph(
 /// @brief Item i is global index `owned[i]`, slot j is global index `needed[j]`.
 /// @param owned   each owned by one rank only, in any order
 /// @param needed  in any order, also repeatedly, also own ones
-/// @par Collective
-/// Yes; blocks.
 /// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an index is negative, or needed but owned by no rank;
 ///         CROSSDOCK_INVALID_ARGUMENT if one is owned twice
 crossdock_status crossdock_pattern_from_needed(const crossdock_context* context, int64_t num_owned,
@@ -355,8 +339,8 @@ crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* co
                                                      int64_t num_needed, const int64_t* needed,
                                                      crossdock_pattern** result);
 
-/// @brief Finds the ghosts of a rank's matrix rows, and renumbers all columns for an array of what
-/// the rank owns, with the ghosts behind.
+/// @brief Finds the ghosts of a rank's matrix rows, and renumbers all columns for an array of what the rank owns, with
+/// the ghosts behind.
 ///
 ///     rank 1 owns columns 2 and 3        columns of its rows   2 1 3 3 0
 ///     array: 2 3 | 0 1                   ghosts                0 1
@@ -365,10 +349,7 @@ crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* co
 /// The ghosts are what `crossdock_pattern_from_needed_range` takes.
 /// @param columns        the global column of each entry of the rank's rows, as CSR has them
 /// @param local_columns  gets as many; may be `columns` itself
-/// @param ghosts         gets the global columns of other ranks, each once, ascending; has room for
-///                       `num_entries`
-/// @par Collective
-/// No; fails on this rank alone.
+/// @param ghosts         gets the global columns of other ranks, each once, ascending; has room for `num_entries`
 /// @return CROSSDOCK_INDEX_OUT_OF_RANGE if a column is negative
 crossdock_status crossdock_renumber_columns(int64_t first_owned, int64_t num_owned,
                                             int64_t num_entries, const int64_t* columns,
@@ -381,19 +362,15 @@ crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, i
 /// @brief The length of the output array.
 crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots);
 
-/// @brief Writes what all ranks send to a file that `crossdock try`, `analyze`, `explain`, `simulate`, `draw`,
-/// `export` and `bench neighbor` read, and the rank of each of its rows to the file beside it with `.owners` in place
-/// of `.mtx`.
+/// @brief Writes what all ranks send to a file that `crossdock try`, `analyze`, `explain`, `simulate`, `draw`, `export`
+/// and `bench neighbor` read, and the rank of each of its rows to the file beside it with `.owners` in place of `.mtx`.
 /// @param path        ends in .mtx, not null on any rank; what rank 0 says counts, and rank 0 writes
 /// @param item_bytes  bytes of an item, which `crossdock try` exchanges; what rank 0 says counts
-/// @par Collective
-/// Yes; blocks.
 /// @return CROSSDOCK_FILE_ERROR if a file cannot be written; CROSSDOCK_INVALID_ARGUMENT if `path` ends otherwise or
 ///         `item_bytes` is below 1; CROSSDOCK_SIZE_MISMATCH if the pattern is another rank's, or of other ranks
 crossdock_status crossdock_pattern_write(const crossdock_context* context,
                                          const crossdock_pattern* pattern, const char* path,
                                          int64_t item_bytes);
-
 crossdock_status crossdock_pattern_free(crossdock_pattern* pattern);
 
 /// @}
@@ -410,12 +387,11 @@ crossdock_status crossdock_route_name(int index, const char** name);
 /// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
 crossdock_status crossdock_route_example(int index, const char** route);
 
-/// @brief What is made ready when a neighbor exchange is made, and with a size of items that is new
-/// to it.
+/// @brief What is made ready when a neighbor exchange is made, and with a size of items that is new to it.
 ///
-/// To make a direction ready, ranks that share memory tell each other where their items will lie. A
-/// rank that shares none does it alone, for reverse exchanges when the first one starts. What is
-/// not ready is made so by the first start that needs it, which blocks.
+/// To make a direction ready, ranks that share memory tell each other where their items will lie. A rank that shares
+/// none does it alone, for reverse exchanges when the first one starts. What is not ready is made so by the first start
+/// that needs it, which blocks.
 typedef enum crossdock_preparation {
     CROSSDOCK_PREPARE_BOTH = 0,     ///< forward and reverse exchanges
     CROSSDOCK_PREPARE_FORWARD = 1,  ///< forward exchanges
@@ -425,27 +401,25 @@ typedef enum crossdock_preparation {
 /// @brief How plans are compiled and run; equal on all ranks but for the clock.
 typedef struct crossdock_neighbor_options {
     size_t size;
-    /// A route with its parameters, e.g. "three_step" or "grid:4x4"; null or "auto": what
-    /// CROSSDOCK_ROUTE says in the environment of rank 0, and else the one that is estimated to be
-    /// cheapest on the context's machine; "auto:measure": the fastest of the cheapest few, which
-    /// the first exchanges try. CROSSDOCK_FORCE_ROUTE overrules all of them.
+    /// A route with its parameters, e.g. "three_step" or "grid:4x4"; null or "auto": what CROSSDOCK_ROUTE says in the
+    /// environment of rank 0, and else the one that is estimated to be cheapest on the context's machine;
+    /// "auto:measure": the fastest of the cheapest few, which the first exchanges try. CROSSDOCK_FORCE_ROUTE overrules
+    /// all of them.
     const char* route;
     int deduplicate;  ///< 0: an item travels once for each of its destinations
-    /// "persistent": MPI's persistent requests for every message; "shared_memory": no messages
-    /// between ranks that share memory; null or "auto": what CROSSDOCK_EXECUTOR says, and else
-    /// "shared_memory" where ranks share memory and enough of it is left.
+    /// "persistent": MPI's persistent requests for every message; "shared_memory": no messages between ranks that share
+    /// memory; null or "auto": what CROSSDOCK_EXECUTOR says, and else "shared_memory" where ranks share memory and
+    /// enough of it is left.
     const char* executor;
     size_t max_message_bytes;  ///< longer messages are sent in parts; 0 is the default: 2^30
-    /// Items of this size are made ready now, 0 is the default: 8. The first start with another size
-    /// makes that one ready, too, and blocks.
+    /// Items of this size are made ready now, 0 is the default: 8. The first start with another size makes that one
+    /// ready, too, and blocks.
     size_t item_bytes;
-    /// Messages between nodes are split over their ranks, at least so much to each; 0: they are
-    /// not.
+    /// Messages between nodes are split over their ranks, at least so much to each; 0: they are not.
     size_t stripe_bytes;
     int prepare;  ///< a `crossdock_preparation`
-    /// "auto:measure" tries at most so many routes, each until it had so many exchanges of one
-    /// kind, or twice as many of all; and no further one if trials lost, or the next is expected to
-    /// lose, more.
+    /// "auto:measure" tries at most so many routes, each until it had so many exchanges of one kind, or twice as many
+    /// of all; and no further one if trials lost, or the next is expected to lose, more.
     int measure_max_candidates;
     int measure_exchanges_each;
     double measure_max_lost_seconds;
@@ -460,13 +434,10 @@ typedef struct crossdock_neighbor_options {
 
 /// @brief Compiles this rank's plan together with all other ranks.
 /// @param options  of these `route`, which must not be "auto:measure", and `deduplicate` are used;
-///                 CROSSDOCK_FORCE_ROUTE does not overrule a route that is named
-/// @par Collective
-/// Yes; blocks.
-/// @return CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is;
-///         CROSSDOCK_SIZE_MISMATCH if the context's topology, the pattern and the context differ in
-///         ranks; CROSSDOCK_COUNT_MISMATCH if a sender and its receiver disagree, with both in the
-///         text; CROSSDOCK_INVALID_ARGUMENT if topologies, routes or options differ between ranks
+/// CROSSDOCK_FORCE_ROUTE does not overrule a route that is named
+/// @return CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_SIZE_MISMATCH if the context's
+/// topology, the pattern and the context differ in ranks; CROSSDOCK_COUNT_MISMATCH if a sender and its receiver
+/// disagree, with both in the text; CROSSDOCK_INVALID_ARGUMENT if topologies, routes or options differ between ranks
 crossdock_status crossdock_plan_compile(const crossdock_context* context,
                                         const crossdock_pattern* pattern,
                                         const crossdock_neighbor_options* options,
@@ -499,9 +470,7 @@ typedef struct crossdock_traffic {
 } crossdock_traffic;
 
 /// @brief The route that the plan was compiled along.
-/// @param route  to be freed with `crossdock_free`
 crossdock_status crossdock_plan_route(const crossdock_plan* plan, char** route);
-
 crossdock_status crossdock_plan_num_stages(const crossdock_plan* plan, int* num_stages);
 
 /// @brief What the plan's rank sends in one stage.
@@ -532,7 +501,6 @@ crossdock_status crossdock_plan_from_json(const char* json, crossdock_plan** res
 /// @brief 1 if the plans are equal, otherwise 0.
 crossdock_status crossdock_plan_is_equal(const crossdock_plan* a, const crossdock_plan* b,
                                          int* is_equal);
-
 crossdock_status crossdock_plan_free(crossdock_plan* plan);
 
 /// @}
@@ -555,45 +523,35 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 /// | active | `duplicate` | active |
 /// | active | `test`, `wait` | idle once complete |
 ///
-/// A call in the wrong state is CROSSDOCK_INVALID_STATE. While active, the input must not change
-/// and the output must not be read. Every rank starts the same exchanges of one object in the same
-/// order. If a start fails on one rank, that rank takes part with nothing, and ranks that need
-/// something of it get CROSSDOCK_PEER_FAILED from `test` or `wait`; the exchange is over, and the next
-/// may start. An error of `duplicate` is the rank's own.
+/// Every rank starts the same exchanges of one object in the same order. After CROSSDOCK_PEER_FAILED the exchange is
+/// over, and the next may start. An error of `duplicate` is the rank's own.
 ///
-/// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's
-/// collective calls, on any context; on the same one only with MPI_THREAD_MULTIPLE. While such an
-/// exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something that
-/// another rank does only after its wait.
+/// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's collective calls, on
+/// any context; on the same one only with MPI_THREAD_MULTIPLE. While such an exchange is active, a rank must not block
+/// elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
 ///
-/// A start waits for nobody, if what it exchanges is ready: at first what the option `prepare`
-/// names, for items of the option `item_bytes`. The first start with items of another size, or in
-/// a direction that is not ready, makes it ready: it blocks until the ranks of the node start it
-/// too (all ranks, if messages are split), and such starts come in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an
-/// item is the size of its datatype, in a reverse one the extent.
+/// A start waits for nobody, if what it exchanges is ready: at first what the option `prepare` names, for items of the
+/// option `item_bytes`. The first start with items of another size, or in a direction that is not ready, makes it
+/// ready: it blocks until the ranks of the node start it too (all ranks, if messages are split), and such starts come
+/// in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an item is the size of
+/// its datatype, in a reverse one the extent.
 ///
-/// Items and slots may lie in one array, as long as no item that is sent lies where a slot is
-/// filled; else a start is CROSSDOCK_INVALID_ARGUMENT.
+/// Items and slots may lie in one array, as long as no item that is sent lies where a slot is filled; else a start is
+/// CROSSDOCK_INVALID_ARGUMENT.
 /// @{
 
 /// @brief Compiles a pattern along a route.
-/// @param context  stays open as long as the exchange
-/// @par Collective
-/// Yes; blocks.
-/// @return as `crossdock_plan_compile`; CROSSDOCK_OUT_OF_MEMORY if a node has not enough memory to
-///         share, and the executor is "shared_memory" or messages are split
+/// @return as `crossdock_plan_compile`; CROSSDOCK_OUT_OF_MEMORY if a node has not enough memory to share, and the
+/// executor is "shared_memory" or messages are split
 crossdock_status crossdock_neighbor_exchange_create(const crossdock_context* context,
                                                     const crossdock_pattern* pattern,
                                                     const crossdock_neighbor_options* options,
                                                     crossdock_neighbor_exchange** result);
 
-/// @brief Takes a plan that was compiled before; `route` and `deduplicate` of the options have no
-/// say.
+/// @brief Takes a plan that was compiled before; `route` and `deduplicate` of the options have no say.
 /// @param plan  this rank's of plans that belong together; copied
-/// @par Collective
-/// Yes; blocks.
-/// @return CROSSDOCK_SIZE_MISMATCH if a plan is of another rank or number of ranks;
-///         CROSSDOCK_INVALID_PLAN if it has more than 32 stages; CROSSDOCK_OUT_OF_MEMORY as above
+/// @return CROSSDOCK_SIZE_MISMATCH if a plan is of another rank or number of ranks; CROSSDOCK_INVALID_PLAN if it has
+/// more than 32 stages; CROSSDOCK_OUT_OF_MEMORY as above
 crossdock_status crossdock_neighbor_exchange_create_from_plan(
     const crossdock_context* context, const crossdock_plan* plan,
     const crossdock_neighbor_options* options, crossdock_neighbor_exchange** result);
@@ -603,15 +561,11 @@ crossdock_status crossdock_neighbor_exchange_create_from_plan(
 /// @param send_displs  where these lie in `items`, in extents of `datatype`
 /// @param recv_counts  values from each source
 /// @param recv_displs  where these go in `slots`; no slot is filled twice
-/// @param graph        a communicator with a distributed graph, whose ranks are those of the
-///                     context
+/// @param graph        a communicator with a distributed graph, whose ranks are those of the context
 /// @param datatype     of the items, which are made ready; the option `item_bytes` has no say
-/// @par Collective
-/// Yes; blocks.
-/// @return CROSSDOCK_INVALID_ARGUMENT if `graph` has no distributed graph or has the ranks in
-///         another order, a count or displacement is negative, a slot is filled twice, or
-///         `datatype` is MPI_DATATYPE_NULL or has no bytes; CROSSDOCK_COUNT_MISMATCH if a sender
-///         and its receiver disagree; as `crossdock_neighbor_exchange_create`
+/// @return CROSSDOCK_INVALID_ARGUMENT if `graph` has no distributed graph or has the ranks in another order, a count or
+/// displacement is negative, a slot is filled twice, or `datatype` is MPI_DATATYPE_NULL or has no bytes;
+/// CROSSDOCK_COUNT_MISMATCH if a sender and its receiver disagree; as `crossdock_neighbor_exchange_create`
 crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* context,
                                                    const int send_counts[], const int send_displs[],
                                                    const int recv_counts[], const int recv_displs[],
@@ -620,50 +574,38 @@ crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* cont
                                                    crossdock_neighbor_exchange** result);
 
 /// @brief As above, with the neighbors in arrays, for programs that have no graph.
-/// @par Collective
-/// Yes; blocks.
-/// @return as above; CROSSDOCK_RANK_OUT_OF_RANGE if a neighbor is no rank; CROSSDOCK_SIZE_MISMATCH
-///         if there are too few ids
+/// @return as above; CROSSDOCK_RANK_OUT_OF_RANGE if a neighbor is no rank; CROSSDOCK_SIZE_MISMATCH if there are too few
+/// ids
 crossdock_status crossdock_neighbor_exchange_create_from_arguments(
     const crossdock_context* context, const crossdock_neighbor_alltoallv_int_arguments* arguments,
     MPI_Datatype datatype, const crossdock_neighbor_options* options,
     crossdock_neighbor_exchange** result);
 
-/// @brief A second exchange on the same plan, which may be active at the same time.
-/// @par Collective
-/// Yes; waits for the ranks that share memory, or for all, if the executor must share or messages
-/// are split.
+/// @brief A second exchange on the same plan, which may be active at the same time. Waits for the
+/// ranks that share memory, or for all, if the executor must share or messages are split.
 crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
                                                        crossdock_neighbor_exchange** result);
 
-/// @brief Makes items of a size ready, so that no start blocks: in both directions, or forward only
-/// where the option `prepare` says so.
+/// @brief Makes items of a size ready, so that no start blocks: in both directions, or forward only where the option
+/// `prepare` says so. Waits as `duplicate`. An error of a null pointer, of a size of 0 and of the state is the rank's
+/// own.
 /// @param item_bytes  at least 1; equal on all ranks
-/// @par Collective
-/// Yes; waits as `duplicate`. An error of a null pointer, of a size of 0 and of the state is the
-/// rank's own.
-/// @return CROSSDOCK_INVALID_ARGUMENT if `item_bytes` is 0; CROSSDOCK_INVALID_STATE if an exchange
-///         is active
+/// @return CROSSDOCK_INVALID_ARGUMENT if `item_bytes` is 0; CROSSDOCK_INVALID_STATE if an exchange is active
 crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange* exchange,
                                                      size_t item_bytes);
 
 /// @brief The route, and why it was chosen: a line for each candidate, the cheapest first, with its
 /// estimated time and what most of that goes to; or one line with the route that was given.
-/// @param text  to be freed with `crossdock_free`
 crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_exchange* exchange,
                                                      char** text);
 
-/// @brief The route that the plan was compiled along; while "auto:measure" tries routes, that of the
-/// last exchange.
-/// @param route  to be freed with `crossdock_free`
+/// @brief The route that the plan was compiled along; while "auto:measure" tries routes, that of the last exchange.
 crossdock_status crossdock_neighbor_exchange_route(const crossdock_neighbor_exchange* exchange,
                                                    char** route);
 
 /// @brief A copy of this rank's plan; while "auto:measure" tries routes, of the last exchange's.
 crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_exchange* exchange,
                                                   crossdock_plan** result);
-
-/// @brief 1 if an exchange was started and is not complete, otherwise 0.
 crossdock_status crossdock_neighbor_exchange_is_active(const crossdock_neighbor_exchange* exchange,
                                                        int* is_active);
 
@@ -671,46 +613,38 @@ crossdock_status crossdock_neighbor_exchange_is_active(const crossdock_neighbor_
 crossdock_status crossdock_neighbor_exchange_statistics(const crossdock_neighbor_exchange* exchange,
                                                         crossdock_traffic* traffic);
 
-/// @brief How many routes "auto:measure" has tried, and whether the next exchanges may take another
-/// one; equal on all ranks.
+/// @brief How many routes "auto:measure" has tried, and whether the next exchanges may take another one; equal on all
+/// ranks.
 crossdock_status crossdock_neighbor_exchange_num_tried_routes(
     const crossdock_neighbor_exchange* exchange, int* num_tried_routes, int* is_trying);
 
-/// @brief A route that was tried, and how long an exchange took on the slowest rank: the lower
-/// quartile.
+/// @brief A route that was tried, and how long an exchange took on the slowest rank: the lower quartile.
 /// @param index    from 0, in the order in which they were tried
-/// @param route    to be freed with `crossdock_free`
 /// @return CROSSDOCK_INVALID_ARGUMENT if so many were not tried
 crossdock_status crossdock_neighbor_exchange_tried_route(
     const crossdock_neighbor_exchange* exchange, int index, char** route, double* seconds);
 
-/// @brief Starts to copy items into the slots that need them; returns without waiting for anyone.
+/// @brief Starts to copy items into the slots that need them.
 /// @param items     as many as the pattern has, an extent of `datatype` apart
 /// @param slots     as many as the pattern has; those no item comes to stay as they are
-/// @param datatype  committed; not freed before the exchange is complete
-/// @par Collective
-/// Yes; does not block, unless it makes something ready.
+/// @param datatype  committed
 crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* exchange,
                                                    const void* items, void* slots,
                                                    MPI_Datatype datatype);
 
-/// @brief As above, where items and slots lie in memory in different ways.
-///
-/// A reverse exchange has no such form: MPI's operations combine values of one datatype.
-/// @param slot_type  with as many bytes as `item_type`; the pair may differ between ranks. MPI also takes
-///                   datatypes whose values are of different sizes if the sequences of their
-///                   numbers are equal; what is counted in an exchange are items of one size
+/// @brief As above, where items and slots lie in memory in different ways. A reverse exchange has no such form: MPI's
+/// operations combine values of one datatype.
+/// @param slot_type  with as many bytes as `item_type`; the pair may differ between ranks. MPI also takes datatypes
+/// whose values are of different sizes if the sequences of their numbers are equal; what is counted in an exchange are
+/// items of one size
 /// @return CROSSDOCK_SIZE_MISMATCH if the datatypes differ in bytes
 crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exchange* exchange,
                                                          const void* items, MPI_Datatype item_type,
                                                          void* slots, MPI_Datatype slot_type);
 
-/// @brief Starts items[i] = operation(items[i], all slots that item i is sent to); returns without
-/// waiting for anyone.
+/// @brief Starts items[i] = operation(items[i], all slots that item i is sent to).
 /// @param datatype   committed, lower bound 0, true extent at most its extent
 /// @param operation  commutative; defined for `datatype`
-/// @par Collective
-/// Yes; does not block, unless it makes something ready.
 crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_exchange* exchange,
                                                            const void* slots, void* items,
                                                            MPI_Datatype datatype, MPI_Op operation);
@@ -731,24 +665,15 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_arrays(
     crossdock_neighbor_exchange* exchange, int64_t num_slots, const void* slots, int64_t num_items,
     void* items, int64_t values_per_item, MPI_Datatype datatype, MPI_Op operation);
 
-/// @brief Makes progress; 1 if the exchange is complete, otherwise 0.
 crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* exchange,
                                                   int* is_complete);
-
-/// @brief Completes the exchange.
 crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange);
-
-/// @brief `start` and `wait`.
 crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange* exchange,
                                                      const void* items, void* slots,
                                                      MPI_Datatype datatype);
-
-/// @brief `start_reverse` and `wait`.
 crossdock_status crossdock_neighbor_exchange_reverse(crossdock_neighbor_exchange* exchange,
                                                      const void* slots, void* items,
                                                      MPI_Datatype datatype, MPI_Op operation);
-
-/// @brief Frees an idle exchange. Does not communicate.
 crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* exchange);
 
 /// @}
@@ -775,26 +700,23 @@ crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* e
 /// | active | `duplicate` | active |
 /// | active | `test`, `wait` | idle once complete |
 ///
-/// A call in the wrong state is CROSSDOCK_INVALID_STATE. While active, values of ids with several
-/// copies must be neither read nor written. Every rank starts the same operations of one object in
-/// the same order. Where a start fails on one rank, the others hear of it as in a neighbor exchange;
-/// their values are then undefined. An error of `duplicate` is the rank's own. A rank makes progress
-/// for others as in a neighbor exchange.
+/// While active, values of ids with several copies must be neither read nor written. After
+/// CROSSDOCK_PEER_FAILED they are undefined. All else is as for a neighbor exchange.
 /// @{
 
 /// @brief How a gather-scatter is set up; equal on all ranks but for the clock.
 typedef struct crossdock_gather_options {
     size_t size;
-    /// Who combines the copies of an id. "owners": one of the ranks that have it; "holders": each
-    /// of them; null or "auto": what is estimated to be cheaper.
+    /// Who combines the copies of an id. "owners": one of the ranks that have it; "holders": each of them; null or
+    /// "auto": what is estimated to be cheaper.
     const char* method;
     const char* route;  ///< as in `crossdock_neighbor_options`, as are those that follow `unique`
     int unique;         ///< 1: as though `crossdock_flag_duplicates` had been called for the ids
     int deduplicate;
     const char* executor;
     size_t max_message_bytes;
-    /// Bytes of all values of an id that operations are made ready for, 0 is the default: 8. The
-    /// first operation with another number makes it ready, and waits for the ranks of the node.
+    /// Bytes of all values of an id that operations are made ready for, 0 is the default: 8. The first operation with
+    /// another number makes it ready, and waits for the ranks of the node.
     size_t item_bytes;
     size_t stripe_bytes;
     int measure_max_candidates;
@@ -807,43 +729,30 @@ typedef struct crossdock_gather_options {
     { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 3, 8, 0.1, NULL }
 
 /// @brief Finds out who has which ids, and compiles the plans.
-/// @param context  stays open as long as the object
-/// @param ids      not kept
-/// @par Collective
-/// Yes; blocks.
-/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an id is -2^63; CROSSDOCK_INVALID_ARGUMENT if options
-///         differ between ranks, there is no such method, or "holders" is not for these ids; as
-///         `crossdock_neighbor_exchange_create`
+/// @param ids  not kept
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an id is -2^63; CROSSDOCK_INVALID_ARGUMENT if options differ between ranks,
+/// there is no such method, or "holders" is not for these ids; as `crossdock_neighbor_exchange_create`
 crossdock_status crossdock_gather_scatter_create(const crossdock_context* context, int64_t num_ids,
                                                  const int64_t* ids,
                                                  const crossdock_gather_options* options,
                                                  crossdock_gather_scatter** result);
 
 /// @brief Flags all copies of every id but one, by negation.
-/// @par Collective
-/// Yes; blocks.
 /// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an id is -2^63
 crossdock_status crossdock_flag_duplicates(const crossdock_context* context, int64_t num_ids,
                                            int64_t* ids);
 
 /// @brief A second object with the same plans, which may be active at the same time.
-/// @par Collective
-/// Yes; waits as `crossdock_neighbor_exchange_duplicate`.
 crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatter* shared,
                                                     crossdock_gather_scatter** result);
 
-/// @brief Starts to combine values in place; returns without waiting for anyone, if values of this
-/// size are ready.
+/// @brief Starts to combine values in place.
 /// @param values         `values_per_id` together for each id
 /// @param values_per_id  at least 1; equal on all ranks, as are those that follow
-/// @param datatype       committed, lower bound 0, true extent at most its extent; not freed before
-///                       the operation is complete. Values are an extent apart, and travel with
-///                       their gaps.
+/// @param datatype       committed, lower bound 0, true extent at most its extent. Values are an extent apart, and
+/// travel with their gaps.
 /// @param operation      commutative; defined for `datatype`
-/// @par Collective
-/// Yes; does not block, unless values of this size are not ready.
-/// @return CROSSDOCK_COUNT_OVERFLOW if an id has 2^31 values or more in all fields, and MPI
-///         combines them
+/// @return CROSSDOCK_COUNT_OVERFLOW if an id has 2^31 values or more in all fields, and MPI combines them
 crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared, void* values,
                                                 int64_t values_per_id, MPI_Datatype datatype,
                                                 MPI_Op operation, int transposed);
@@ -851,29 +760,18 @@ crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared
 /// @brief Starts to combine the values of several arrays in one exchange.
 /// @param num_fields  at least 1; equal on all ranks
 /// @param fields      each as `values` of `crossdock_gather_scatter_start`
-/// @par Collective
-/// As `crossdock_gather_scatter_start`.
 crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter* shared,
                                                        int64_t num_fields, void* const* fields,
                                                        int64_t values_per_id, MPI_Datatype datatype,
                                                        MPI_Op operation, int transposed);
 
-/// @brief Makes progress; 1 if all results are in place, otherwise 0.
 crossdock_status crossdock_gather_scatter_test(crossdock_gather_scatter* shared, int* is_complete);
-
-/// @brief 1 if an operation was started and is not complete, otherwise 0.
 crossdock_status crossdock_gather_scatter_is_active(const crossdock_gather_scatter* shared,
                                                     int* is_active);
-
-/// @brief Completes the operation.
 crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared);
-
-/// @brief `start` and `wait`.
 crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
                                                   int64_t values_per_id, MPI_Datatype datatype,
                                                   MPI_Op operation, int transposed);
-
-/// @brief `start_fields` and `wait`.
 crossdock_status crossdock_gather_scatter_combine_fields(crossdock_gather_scatter* shared,
                                                          int64_t num_fields, void* const* fields,
                                                          int64_t values_per_id,
@@ -885,55 +783,43 @@ crossdock_status crossdock_gather_scatter_num_ids(const crossdock_gather_scatter
                                                   int64_t* num_ids);
 
 /// @brief The method in use, never "auto".
-/// @param method  to be freed with `crossdock_free`
 crossdock_status crossdock_gather_scatter_method(const crossdock_gather_scatter* shared,
                                                  char** method);
 
-/// @brief The route in use, never "auto"; while "auto:measure" tries routes, that of the last
-/// operation.
-/// @param route  to be freed with `crossdock_free`
+/// @brief The route in use, never "auto"; while "auto:measure" tries routes, that of the last operation.
 crossdock_status crossdock_gather_scatter_route(const crossdock_gather_scatter* shared,
                                                 char** route);
 
-/// @brief As of a neighbor exchange: how many routes were tried, and whether others may be.
+/// @brief As of a neighbor exchange.
 crossdock_status crossdock_gather_scatter_num_tried_routes(const crossdock_gather_scatter* shared,
                                                            int* num_tried_routes, int* is_trying);
-
-/// @brief As of a neighbor exchange: a route that was tried, and its seconds.
-/// @param route  to be freed with `crossdock_free`
 crossdock_status crossdock_gather_scatter_tried_route(const crossdock_gather_scatter* shared,
                                                       int index, char** route, double* seconds);
 
-/// @brief The method and the route, and what each candidate was estimated to cost where they were
-/// chosen.
-/// @param text  to be freed with `crossdock_free`
+/// @brief The method and the route, and what each candidate was estimated to cost where they were chosen.
 crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter* shared,
                                                   char** text);
 
 /// @brief What this rank sends in one operation that is not transposed.
 crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scatter* shared,
                                                      crossdock_traffic* traffic);
-
-/// @brief Frees an idle object. Does not communicate.
 crossdock_status crossdock_gather_scatter_free(crossdock_gather_scatter* shared);
 
 /// @}
 /// @name Sparse exchanges
 ///
-/// A rank knows to whom it sends, not who sends to it. Several messages to one destination arrive
-/// as several, in the order given; so do messages without values, and those to the rank itself.
+/// A rank knows to whom it sends, not who sends to it. Several messages to one destination arrive as several, in the
+/// order given; so do messages without values, and those to the rank itself.
 ///
-/// All of them are collective over the context and block. An error is the same on all ranks, after
-/// which the context is as before, and no rank's arrays have been written; the context alone must
-/// not be null on one rank only. The context's topology, `options` (but for its `order` and
-/// `sent`), the sizes of `sendtype`, and `sendcount` must be equal on all ranks. They return
+/// After an error the context is as before, and no rank's arrays have been written; the context alone must not be null
+/// on one rank only. The context's topology, `options` (but for its `order` and `sent`), the sizes of `sendtype`, and
+/// `sendcount` must be equal on all ranks. Sparse exchanges return
 ///
 /// - CROSSDOCK_RANK_OUT_OF_RANGE if a destination is not a rank;
-/// - CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative, an array is null but not
-///   empty, a datatype is MPI_DATATYPE_NULL or has no bytes, or there is no such algorithm or
-///   order;
-/// - CROSSDOCK_COUNT_MISMATCH if `sendcount` or the size of a value differs between ranks, or
-///   between what a rank sends and what it receives, or known numbers of sources are wrong;
+/// - CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative, an array is null but not empty, a datatype is
+///   MPI_DATATYPE_NULL or has no bytes, or there is no such algorithm or order;
+/// - CROSSDOCK_COUNT_MISMATCH if `sendcount` or the size of a value differs between ranks, or between what a rank sends
+///   and what it receives, or known numbers of sources are wrong;
 /// - CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route of "routed:ROUTE" is;
 /// - CROSSDOCK_SIZE_MISMATCH if the context's topology is of another number of ranks.
 /// @{
@@ -981,9 +867,8 @@ typedef struct crossdock_exchange_options {
 ///
 ///     send_nnz 2, dest {3, 0}, sendcount 2, sendvals {a b c d}:   a b to rank 3, c d to rank 0
 ///
-/// If more messages come to any rank than it has room for, all ranks return
-/// CROSSDOCK_SIZE_MISMATCH, because all have to call again: on every rank `*recv_nnz` is then what
-/// it needs.
+/// If more messages come to any rank than it has room for, all ranks return CROSSDOCK_SIZE_MISMATCH, because all have
+/// to call again: on every rank `*recv_nnz` is then what it needs.
 /// @param sendcount  values per message
 /// @param recv_nnz   in: for how many messages there is room; out: how many came
 /// @param src        who sent each message
@@ -1014,7 +899,7 @@ crossdock_status crossdock_sparse_exchange_v(
     MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options);
 
 /// @brief As `crossdock_sparse_exchange`, into arrays that are made as long as they must be.
-/// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
+/// @param src       null if no message came
 /// @param recvvals  values of `sendtype`, gaps zero; null if no value came
 crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* context, int64_t send_nnz,
                                                  const int* dest, int64_t sendcount,
@@ -1023,8 +908,7 @@ crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* contex
                                                  const crossdock_exchange_options* options);
 
 /// @brief As `crossdock_sparse_exchange_v`, into arrays that are made as long as they must be.
-/// @param src  to be freed with `crossdock_free`, as are `recvcounts`, `rdispls` and `recvvals`;
-///             null where empty
+/// @param src  null where empty, as are `recvcounts`, `rdispls` and `recvvals`
 crossdock_status crossdock_sparse_exchange_v_alloc(
     const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
@@ -1067,8 +951,8 @@ crossdock_status crossdock_sparse_exchange_v_alloc_int(
 /// @}
 /// @name Distributed arrays
 ///
-/// An array of n entries, each on one rank, that all ranks read and change at any indices, in
-/// batches. Requests for the same entry meet on the way to its owner and travel on as one.
+/// An array of n entries, each on one rank, that all ranks read and change at any indices, in batches. Requests for the
+/// same entry meet on the way to its owner and travel on as one.
 ///
 ///     crossdock_distributed_array_create(world, num_entries, MPI_DOUBLE, NULL, &a);
 ///     crossdock_distributed_array_update(a, num_indices, indices, values, MPI_SUM);
@@ -1080,15 +964,14 @@ crossdock_status crossdock_sparse_exchange_v_alloc_int(
 /// | a prepared batch is active | `prepare`, queries; more batches if none updates | open by `wait` |
 /// | closed | `close`, `free`, queries, prepared batches | |
 ///
-/// `read`, `write`, `update` and `step` are collective over the context and block; a rank may ask
-/// for nothing. They fail on all ranks or on none, with the fault of the lowest rank that has one,
-/// and then no entry has changed and no output is written. They return
+/// In `read`, `write`, `update` and `step` a rank may ask for nothing. They fail with the fault of the lowest rank that
+/// has one, and then no entry has changed and no output is written. They return
 ///
 /// - CROSSDOCK_INDEX_OUT_OF_RANGE if an index is outside [0, size);
-/// - CROSSDOCK_INVALID_ARGUMENT if a length is negative, an array is null but not empty, or ranks
-///   ask for different things, such as different operations;
-/// - CROSSDOCK_INVALID_STATE if the array is closed, or a prepared batch is active; on this rank
-///   alone, if an operation of the caller's makes requests.
+/// - CROSSDOCK_INVALID_ARGUMENT if a length is negative, an array is null but not empty, or ranks ask for different
+///   things, such as different operations;
+/// - CROSSDOCK_INVALID_STATE if the array is closed, or a prepared batch is active; on this rank alone, if an operation
+///   of the caller's makes requests.
 /// @{
 
 /// @brief What carries the requests of a batch.
@@ -1096,10 +979,9 @@ typedef enum crossdock_array_transport {
     CROSSDOCK_TRANSPORT_ROUTED = 0,  ///< a route, with requests combined on the way
     /// MPI_Alltoallv, once for requests and once for replies; combines nothing.
     CROSSDOCK_TRANSPORT_PLAIN = 1,
-    /// MPI_Get and MPI_Accumulate, request by request. Entries that are integers, float or
-    /// double are updated by MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX or MPI_REPLACE, and integers by
-    /// MPI_BOR, MPI_BAND and MPI_BXOR. Entries of any type are written, and any of the values
-    /// stays.
+    /// MPI_Get and MPI_Accumulate, request by request. Entries that are integers, float or double are updated by
+    /// MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX or MPI_REPLACE, and integers by MPI_BOR, MPI_BAND and MPI_BXOR. Entries of
+    /// any type are written, and any of the values stays.
     CROSSDOCK_TRANSPORT_RMA = 2
 } crossdock_array_transport;
 
@@ -1116,12 +998,12 @@ typedef enum crossdock_overwrite {
 typedef struct crossdock_array_options {
     size_t size;
     int64_t num_local;  ///< this rank's entries, which add up to all; -1 on all ranks: blocks
-    /// A route with its parameters; null or "auto": what CROSSDOCK_ROUTE says in the environment of
-    /// rank 0, and else for each batch the one that suits.
+    /// A route with its parameters; null or "auto": what CROSSDOCK_ROUTE says in the environment of rank 0, and else
+    /// for each batch the one that suits.
     const char* route;
     int64_t expected_requests;  ///< about how many a rank makes in the first batch; for "auto"
-    /// How requests for one entry are found: "none", "sort", "hash", "search_tree", "envelope_hash"
-    /// or "envelope_sort"; null: "sort".
+    /// How requests for one entry are found: "none", "sort", "hash", "search_tree", "envelope_hash" or "envelope_sort";
+    /// null: "sort".
     const char* combine;
     int combine_locally;       ///< 0: a rank's own requests do not combine
     int combine_on_the_way;    ///< 0: requests of several ranks do not combine
@@ -1138,19 +1020,13 @@ typedef struct crossdock_array_options {
     }
 
 /// @brief Makes an array whose entries are zero bytes.
-/// @param context      stays open as long as the array
 /// @param num_entries  equal on all ranks
-/// @param datatype     of an entry: committed, lower bound 0, true extent at most its extent; not
-///                     freed before the array and its prepared batches. Entries, and values in
-///                     arrays, are an extent apart, and travel with their gaps.
-///                     MPI_Type_contiguous(sizeof(x), MPI_BYTE, ...) makes one of any structure
-///                     that only the caller's functions combine.
-/// @par Collective
-/// Yes; blocks.
-/// @return CROSSDOCK_INVALID_ARGUMENT if a length is negative, the datatype is none or not as said,
-///         options are out of range or differ, `choose` is missing, or values have no order;
-///         CROSSDOCK_SIZE_MISMATCH if parts do not add up; CROSSDOCK_UNKNOWN_ROUTE or
-///         CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_OUT_OF_MEMORY
+/// @param datatype     of an entry: committed, lower bound 0, true extent at most its extent; not freed before the
+/// array and its prepared batches. Entries, and values in arrays, are an extent apart, and travel with their gaps.
+/// MPI_Type_contiguous(sizeof(x), MPI_BYTE, ...) makes one of any structure that only the caller's functions combine.
+/// @return CROSSDOCK_INVALID_ARGUMENT if a length is negative, the datatype is none or not as said, options are out of
+/// range or differ, `choose` is missing, or values have no order; CROSSDOCK_SIZE_MISMATCH if parts do not add up;
+/// CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_OUT_OF_MEMORY
 crossdock_status crossdock_distributed_array_create(const crossdock_context* context,
                                                     int64_t num_entries, MPI_Datatype datatype,
                                                     const crossdock_array_options* options,
@@ -1160,8 +1036,8 @@ crossdock_status crossdock_distributed_array_create(const crossdock_context* con
 crossdock_status crossdock_distributed_array_size(const crossdock_distributed_array* array,
                                                   int64_t* num_entries);
 
-/// @brief This rank's entries; valid until the array and its prepared batches are freed. They must
-/// not change while a prepared batch is active.
+/// @brief This rank's entries; valid until the array and its prepared batches are freed. They must not change while a
+/// prepared batch is active.
 crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array,
                                                    void** entries, int64_t* num_local);
 
@@ -1183,15 +1059,13 @@ crossdock_status crossdock_distributed_array_read(crossdock_distributed_array* a
                                                   int64_t num_indices, const int64_t* indices,
                                                   void* values);
 
-/// @brief The entry at indices[k] = values[k]; of several for one entry, as the option
-/// `equal_writes` says.
+/// @brief The entry at indices[k] = values[k]; of several for one entry, as the option `equal_writes` says.
 crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* array,
                                                    int64_t num_indices, const int64_t* indices,
                                                    const void* values);
 
 /// @brief The entry at indices[k] = operation(it, values[k]), for all k on all ranks.
-/// @param operation  commutative, and defined for the array's datatype, or MPI ends the program;
-///                   MPI_REPLACE too
+/// @param operation  commutative, and defined for the array's datatype, or MPI ends the program; MPI_REPLACE too
 /// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
 crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array,
                                                     int64_t num_indices, const int64_t* indices,
@@ -1212,8 +1086,8 @@ typedef struct crossdock_array_requests {
     void* values;  ///< one for each index; only those of reads are written
 } crossdock_array_requests;
 
-/// @brief Does all writes, then all updates, then all reads, of all ranks, in one batch: requests
-/// of all three kinds travel in the same messages.
+/// @brief Does all writes, then all updates, then all reads, of all ranks, in one batch: requests of all three kinds
+/// travel in the same messages.
 /// @param writes     null, as are `updates` and `reads`: none of this rank's
 /// @param operation  of updates; MPI_OP_NULL on all ranks if there are none
 crossdock_status crossdock_distributed_array_step(crossdock_distributed_array* array,
@@ -1222,8 +1096,7 @@ crossdock_status crossdock_distributed_array_step(crossdock_distributed_array* a
                                                   MPI_Op operation,
                                                   const crossdock_array_requests* reads);
 
-/// @brief What one rank's part of a batch was, all stages together. Requests of several kinds are
-/// counted together.
+/// @brief What one rank's part of a batch was, all stages together. Requests of several kinds are counted together.
 typedef struct crossdock_array_counts {
     int64_t requests;               ///< issued by this rank
     int64_t combined_locally;       ///< of these, those that need not leave
@@ -1248,55 +1121,34 @@ crossdock_status crossdock_distributed_array_statistics(const crossdock_distribu
                                                         crossdock_array_counts* counts);
 
 /// @brief The route that the last batch took; before the first one, what its route is to be.
-/// @param route  to be freed with `crossdock_free`
 crossdock_status crossdock_distributed_array_route(const crossdock_distributed_array* array,
                                                    char** route);
 
-/// @brief Compiles requests for the same entries, which are then made again and again without their
-/// indices.
+/// @brief Compiles requests for the same entries, which are then made again and again without their indices. A batch
+/// may outlive its array.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | idle | all but `test` and `wait` | active by `start_read`, `start_update` |
 /// | active | `test`, `wait` | idle once complete |
-///
-/// A batch may outlive its array. Where a start fails on one rank, the others hear of it as in a
-/// neighbor exchange.
-/// @par Collective
-/// Yes; blocks.
 /// @return as `crossdock_distributed_array_read`
 crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array,
                                                      int64_t num_indices, const int64_t* indices,
                                                      crossdock_prepared_batch** result);
 
-/// @brief Starts values[k] = the entry of request k; returns without waiting for anyone.
-/// @param values  must not be read, nor may the array change, until the batch is complete
-/// @par Collective
-/// Yes; does not block.
+/// @brief Starts values[k] = the entry of request k. Until the batch is complete the array must not change.
 crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* batch, void* values);
 
-/// @brief Starts the entry of request k = operation(it, values[k]), for all k on all ranks; returns
-/// without waiting for anyone.
+/// @brief Starts the entry of request k = operation(it, values[k]), for all k on all ranks.
 /// @param operation  as of `crossdock_neighbor_exchange_start_reverse`
-/// @par Collective
-/// Yes; does not block.
 crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch* batch,
                                                        const void* values, MPI_Op operation);
 
-/// @brief Makes progress; 1 if the batch is complete, otherwise 0.
 crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, int* is_complete);
-
-/// @brief 1 if requests were started and are not complete, otherwise 0.
 crossdock_status crossdock_prepared_batch_is_active(const crossdock_prepared_batch* batch,
                                                     int* is_active);
-
-/// @brief Completes the batch.
 crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch);
-
-/// @brief `start_read` and `wait`.
 crossdock_status crossdock_prepared_batch_read(crossdock_prepared_batch* batch, void* values);
-
-/// @brief `start_update` and `wait`.
 crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch,
                                                  const void* values, MPI_Op operation);
 
@@ -1304,21 +1156,16 @@ crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch
 ///
 ///     entry 0 requested by rank 1, entry 1 by ranks 0 and 2    offsets 0 1 3    gathered v1 v0 v2
 ///
+/// The first call of this or of the next two plans a second time, and combines nothing.
 /// @param values    one for each request of this rank
-/// @param offsets   by entry of this rank, where its values start, and the end: one number more
-/// than there are entries; to be freed with `crossdock_free`, as `gathered`
+/// @param offsets   by entry of this rank, where its values start, and the end: one number more than there are entries
 /// @param gathered  of an entry's requests by rank, then in the rank's order; null if there is none
-/// @par Collective
-/// Yes; blocks. The first call of this or of the next two plans a second time, and
-/// combines nothing.
 crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch,
                                                  const void* values, int64_t** offsets,
                                                  void** gathered);
 
 /// @brief Brings a value to each request: the reverse of `crossdock_prepared_batch_gather`.
 /// @param gathered  of the length and order of those
-/// @par Collective
-/// Yes; blocks.
 crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch,
                                                   const void* gathered, void* values);
 
@@ -1326,8 +1173,6 @@ crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batc
 ///
 /// Requests for one entry take effect one after the other: by rank, then in the rank's order.
 /// @param operation  as of `crossdock_distributed_array_update`
-/// @par Collective
-/// Yes; blocks.
 crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_batch* batch,
                                                            const void* values, void* found,
                                                            MPI_Op operation);
@@ -1339,35 +1184,26 @@ crossdock_status crossdock_prepared_batch_sizes(const crossdock_prepared_batch* 
                                                 MPI_Datatype* datatype, int64_t* num_requests,
                                                 int64_t* num_entries);
 
-/// @brief How many values `gather` brings to this rank, and `scatter` takes.
-/// @par Collective
-/// Yes; as `gather`.
+/// @brief How many values `gather` brings to this rank, and `scatter` takes. Collective as these.
 crossdock_status crossdock_prepared_batch_num_gathered(crossdock_prepared_batch* batch,
                                                        int64_t* num_gathered);
 
 /// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
 crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* batch,
                                                crossdock_plan** result);
-
-/// @brief Frees an idle batch. Does not communicate.
 crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch);
 
 /// @brief Frees what only all ranks together can; nothing if the context was closed before. No
 /// prepared batch may be active.
-/// @par Collective
-/// Yes; may block.
 crossdock_status crossdock_distributed_array_close(crossdock_distributed_array* array);
-
-/// @brief Frees an array. Does not communicate.
 crossdock_status crossdock_distributed_array_free(crossdock_distributed_array* array);
 
 /// @}
 /// @name Streams
 ///
-/// A continuous flow of small items from many threads to many others, collected on the way. Each
-/// process has workers, each worker a port; one thread at a time uses a port. A port pushes items
-/// to workers and handles those that come, inside `progress`, `test_drain`, `wait_drain` and a push
-/// that waits for a buffer, on the thread that calls them.
+/// A continuous flow of small items from many threads to many others, collected on the way. Each process has workers,
+/// each worker a port; one thread at a time uses a port. A port pushes items to workers and handles those that come,
+/// inside `progress`, `test_drain`, `wait_drain` and a push that waits for a buffer, on the thread that calls them.
 ///
 /// | state of a port | legal calls outside handlers | next |
 /// |---|---|---|
@@ -1375,8 +1211,8 @@ crossdock_status crossdock_distributed_array_free(crossdock_distributed_array* a
 /// | draining | `progress`, `test_drain`, `wait_drain`, `port_statistics` | open once at rest |
 /// | closed | `port_statistics` | |
 ///
-/// A call in the wrong state is CROSSDOCK_INVALID_STATE. Handlers may push, and call nothing else
-/// of their port but `source`, `port_id` and `flush`.
+/// Handlers may push, and call nothing else of their port but `source`, `port_id` and `flush`. Calls of a port are the
+/// rank's alone.
 ///
 ///     crossdock_stream_create(world, sizeof(item), handle, user, NULL, &stream);
 ///     crossdock_stream_get_port(stream, 0, &port);
@@ -1407,8 +1243,8 @@ typedef struct crossdock_stream_options {
     int workers;         ///< threads of a process that push and handle
     int priorities;      ///< 1, or 2 if items may be urgent
     const char* scheme;  ///< "ww", "wps", "wsp", "pp" or "node"; null or "auto": chosen
-    /// Between processes, e.g. "grid:2"; null or "auto": what CROSSDOCK_ROUTE says in the
-    /// environment of rank 0, and else "direct".
+    /// Between processes, e.g. "grid:2"; null or "auto": what CROSSDOCK_ROUTE says in the environment of rank 0, and
+    /// else "direct".
     const char* route;
     int64_t buffer_items;    ///< items of a full buffer; 0: 64 KiB of them
     int max_buffers;         ///< of a worker, those on their way included; 0 is the default
@@ -1419,8 +1255,8 @@ typedef struct crossdock_stream_options {
     int with_source;  ///< handlers may ask who pushed an item
     int shared_memory;    ///< processes of a node hand buffers over without MPI
     int progress_thread;  ///< not 0: a thread of the library drives MPI
-    /// Not 0: workers call no MPI, only the progress thread does, or without one a thread of the user's
-    /// that calls `crossdock_stream_drive` until all drains of the process have ended.
+    /// Not 0: workers call no MPI, only the progress thread does, or without one a thread of the user's that calls
+    /// `crossdock_stream_drive` until all drains of the process have ended.
     int communication_thread;
     int64_t latency_sample_interval;  ///< N: every N-th push is timed; 0: none is
     crossdock_stream_key key;         ///< null, as `combine`, where items do not combine
@@ -1433,16 +1269,12 @@ typedef struct crossdock_stream_options {
             CROSSDOCK_PRESSURE_PROGRESS, 0, 0, 1, 0, 0, 0, NULL, NULL    \
     }
 
-/// @brief Makes a stream of items of `item_bytes` bytes each.
-/// @param context  stays open as long as the stream; its nodes are who shares memory
-/// @param handler  called with every batch that comes, by several threads if there are several
-///                 workers
+/// @brief Makes a stream of items of `item_bytes` bytes each, equally many on all ranks. Whether items combine is
+/// equal, too. The context's nodes are who shares memory.
+/// @param handler  called with every batch that comes, by several threads if there are several workers
 /// @param user     given to all callbacks
-/// @par Collective
-/// Yes; may block. `item_bytes` and whether items combine must be equal on all ranks.
-/// @return CROSSDOCK_INVALID_ARGUMENT if an option is out of range or differs between ranks, or MPI
-///         was initialised with less thread support than the options need;
-///         CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is
+/// @return CROSSDOCK_INVALID_ARGUMENT if an option is out of range or differs between ranks, or MPI was initialised
+/// with less thread support than the options need; CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is
 crossdock_status crossdock_stream_create(const crossdock_context* context, size_t item_bytes,
                                          crossdock_stream_handler handler, void* user,
                                          const crossdock_stream_options* options,
@@ -1459,10 +1291,10 @@ crossdock_status crossdock_stream_scheme(const crossdock_stream* stream, const c
 /// @brief Drives MPI if this thread may. Handles nothing.
 crossdock_status crossdock_stream_drive(crossdock_stream* stream);
 
-/// @brief Appends an item to the buffer for a worker. Waits if all buffers are in use, as the
-/// option `pressure` says; never in a handler.
-/// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_HANDLER_FAILED once a
-///         handler has failed anywhere
+/// @brief Appends an item to the buffer for a worker. Waits if all buffers are in use, as the option `pressure` says;
+/// never in a handler.
+/// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_HANDLER_FAILED once a handler has failed
+/// anywhere
 crossdock_status crossdock_stream_port_push(crossdock_stream_port* port, int rank, int worker,
                                             const void* item);
 
@@ -1491,18 +1323,16 @@ crossdock_status crossdock_stream_port_flush(crossdock_stream_port* port);
 /// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker
 crossdock_status crossdock_stream_port_flush_to(crossdock_stream_port* port, int rank, int worker);
 
-/// @brief From now on the buffer for a worker leaves with so many items; a worker that gets few
-/// then gets them sooner. Sends what it holds. Route and scheme may have other workers share it.
+/// @brief From now on the buffer for a worker leaves with so many items; a worker that gets few then gets them sooner.
+/// Sends what it holds. Route and scheme may have other workers share it.
 /// @param num_items  from 1 to `buffer_items` of the options
-/// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_INVALID_ARGUMENT if
-///         the number is out of range, or several workers fill the buffer (schemes "pp" and "node")
+/// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_INVALID_ARGUMENT if the number is out of
+/// range, or several workers fill the buffer (schemes "pp" and "node")
 crossdock_status crossdock_stream_port_set_buffer_items(crossdock_stream_port* port, int rank,
                                                         int worker, int64_t num_items);
 
-/// @brief Begins to bring the stream to rest: every port of every rank must call it, and then
-/// nothing is pushed but by handlers until all items are handled, those that handlers push too.
-/// @par Collective
-/// Yes, over all ports; does not wait.
+/// @brief Begins to bring the stream to rest: every port of every rank must call it, and then nothing is pushed but by
+/// handlers until all items are handled, those that handlers push too. Does not wait.
 crossdock_status crossdock_stream_port_start_drain(crossdock_stream_port* port);
 
 /// @brief Makes progress; 1 if everything is at rest, otherwise 0.
@@ -1518,8 +1348,8 @@ crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int
                                           int* worker);
 
 /// @brief Who pushed an item of the batch at hand; only in a handler.
-/// @return CROSSDOCK_INVALID_STATE outside handlers, or without the option `with_source`;
-///         CROSSDOCK_INDEX_OUT_OF_RANGE if the batch has no such item
+/// @return CROSSDOCK_INVALID_STATE outside handlers, or without the option `with_source`; CROSSDOCK_INDEX_OUT_OF_RANGE
+/// if the batch has no such item
 crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port, int64_t item,
                                               int* rank, int* worker);
 
@@ -1564,14 +1394,11 @@ crossdock_status crossdock_stream_port_statistics(const crossdock_stream_port* p
 crossdock_status crossdock_stream_statistics(const crossdock_stream* stream,
                                              crossdock_stream_counts* counts);
 
-/// @brief Ends the stream, which can then only be freed and asked for its statistics.
-/// @par Collective
-/// Yes; may block. No port may be in use.
+/// @brief Ends the stream, which can then only be freed and asked for its statistics. No port may be in use.
 /// @return CROSSDOCK_INVALID_STATE if items have been pushed since the last drain, on any rank
 crossdock_status crossdock_stream_close(crossdock_stream* stream);
 
-/// @brief Frees a stream with its ports. Does not communicate; what only all ranks together can
-/// give back is lost unless it was closed.
+/// @brief Frees a stream with its ports. What only all ranks together can give back is lost unless it was closed.
 crossdock_status crossdock_stream_free(crossdock_stream* stream);
 
 /// @}

@@ -1,6 +1,5 @@
 /// @file
-/// @brief All that communicates, and what it is made with: all of `crossdock::crossdock` and
-/// `crossdock::core`.
+/// @brief All that communicates, and what it is made with: all of `crossdock::crossdock` and `crossdock::core`.
 #pragma once
 
 #include "crossdock/context.hpp"

@@ -1,10 +1,12 @@
 /// @file
-/// @brief An array spread over all ranks, read and changed in batches.
+/// @brief An array spread over all ranks, read and changed in batches, also in prepared ones.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,18 +14,167 @@
 #include "crossdock/detail/array/write_rule.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
-#include "crossdock/detail/base/pooled_resource.hpp"
-#include "crossdock/prepared_batch.hpp"
+#include "crossdock/detail/base/raw_buffer.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief The values of prepared requests, where their entries are.
+///
+///     entry 0 requested by rank 1, entry 1 by ranks 0 and 2     offsets 0 1 3   values v1 v0 v2
+template <item_type T>
+struct gathered_values {
+    std::vector<count_t> offsets;  ///< by entry of this rank, and the end
+    std::vector<T> values;         ///< of an entry's requests by rank, then in the rank's order
+};
+
+/// @brief Requests compiled into a plan: no header travels any more.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | all but `test`, `wait` | `start_read`, `start_update`: active |
+/// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
+/// | moved from | destruction, assignment; other calls throw error(errc::invalid_state) | |
+///
+/// It may outlive the array, which may be closed, too; the entries live as long as either. The communicator stays open.
+///
+/// All ranks call what reads, updates, gathers or scatters, in one order. The starts wait for nobody; the others block.
+/// The first call of `gather`, `scatter` or `fetch_and_update` plans a second exchange, in which nothing is combined.
+/// Several prepared batches of an array may be active at once if none of them updates. All rules of `neighbor_exchange`
+/// hold: in particular, where an array is too short on one rank, the ranks that need something of it get
+/// errc::peer_failed, and an operation must not throw. An operation of another batch must not start one.
+///
+/// | PetscSF | here |
+/// |---|---|
+/// | a root, a leaf | an entry, a request |
+/// | bcast | `read` |
+/// | reduce | `update` |
+/// | fetch-and-op | `fetch_and_update` |
+/// | gather, scatter | `gather`, `scatter` |
+/// | degree | `gather`'s offsets |
+template <item_type T>
+class prepared_batch {
+  public:
+    /// @brief As `distributed_array::prepare`.
+    prepared_batch(std::shared_ptr<array_engine> engine, std::span<const count_t> indices)
+        : engine_(std::move(engine)), exchange_(this->engine().prepare(indices, &indices_)) {}
+    prepared_batch(prepared_batch&&) noexcept = default;
+    prepared_batch& operator=(prepared_batch&&) noexcept = default;
+
+    count_t num_requests() const noexcept { return static_cast<count_t>(indices_.size()); }
+
+    /// @brief The plan: forward it reads, in reverse it updates.
+    const crossdock::plan& plan() const { return exchange_.plan(); }
+
+    /// @brief out[k] = the entry of request k.
+    void read(std::span<T> out) {
+        start_read(out);
+        wait();
+    }
+
+    /// @brief Starts to read.
+    /// @param out  must not be read, nor may the array change, until the batch is complete
+    void start_read(std::span<T> out) {
+        engine().require_no_batch();
+        exchange_.start(std::span<const T>(entries()), out);
+        engine().add_active(1);
+    }
+
+    /// @brief The entry of request k = op(it, values[k]), for all k on all ranks.
+    /// @param op  associative and commutative; must not throw
+    template <combine_operation<T> Op>
+    void update(std::span<const T> values, Op op) {
+        start_update(values, std::move(op));
+        wait();
+    }
+
+    /// @brief Starts to update.
+    /// @param values  must stay, unchanged, until the batch is complete
+    template <combine_operation<T> Op>
+    void start_update(std::span<const T> values, Op op) {
+        engine().require_no_batch();
+        exchange_.start_reverse(values, entries(), std::move(op));
+        engine().add_active(1);
+    }
+    /// @brief A temporary would be gone before the batch is complete.
+    template <temporary_range Values, class Op>
+    void start_update(Values&& values, Op op) = delete;
+
+    /// @brief Makes progress; true if the batch is complete.
+    [[nodiscard]] bool test() {
+        const active_batch present(engine(), exchange_);
+        return exchange_.test();
+    }
+
+    /// @brief Completes the batch.
+    void wait() {
+        const active_batch present(engine(), exchange_);
+        exchange_.wait();
+    }
+
+    bool is_active() const noexcept { return exchange_.is_active(); }
+
+    /// @brief Brings the values of all requests to where their entries are, each by itself.
+    gathered_values<T> gather(std::span<const T> values) {
+        multi_sf& sf = to_owners();
+        gathered_values<T> result{sf.offsets,
+                                  std::vector<T>(static_cast<std::size_t>(sf.offsets.back()))};
+        sf.requests.forward(values, std::span<T>(result.values));
+        return result;
+    }
+
+    /// @brief Brings a value to each request: the reverse of `gather`.
+    /// @param gathered  of the length and order of `gather`'s values
+    void scatter(std::span<const T> gathered, std::span<T> out) {
+        to_owners().requests.reverse(gathered, out, replace());
+    }
+
+    /// @brief The entry of request k = op(it, values[k]); out[k] = what it was just before.
+    ///
+    /// Requests for one entry take effect one after the other: by rank, then in the rank's order.
+    /// @par Complexity
+    /// All requests for an entry are handled by its owner.
+    template <combine_operation<T> Op>
+    void fetch_and_update(std::span<const T> values, std::span<T> out, Op op) {
+        auto [offsets, gathered] = gather(values);
+        const auto all = entries();
+        for (std::size_t e = 0; e < all.size(); ++e) {
+            for (count_t k = offsets[e]; k < offsets[e + 1]; ++k) {
+                T& value = gathered[static_cast<std::size_t>(k)];
+                value = std::exchange(all[e], static_cast<T>(op(all[e], value)));
+            }
+        }
+        scatter(std::span<const T>(gathered), out);
+    }
+
+  private:
+    array_engine& engine() const {
+        if (!engine_) [[unlikely]]
+            throw error(errc::invalid_state, "the prepared batch was moved from");
+        return *engine_;
+    }
+    std::span<T> entries() const {
+        return {reinterpret_cast<T*>(engine().entries()),
+                static_cast<std::size_t>(exchange_.plan().num_items())};
+    }
+    multi_sf& to_owners() {
+        engine().require_no_batch();
+        if (!to_owners_) to_owners_.emplace(plan_uncombined(engine(), indices_));
+        return *to_owners_;
+    }
+
+    std::shared_ptr<array_engine> engine_;
+    std::vector<count_t> indices_;
+    neighbor_exchange exchange_;
+    std::optional<multi_sf> to_owners_;
+};
 
 /// @brief Options of a distributed array. Equal on all ranks, except `num_local`.
 template <item_type T>
 struct array_options {
-    /// How many entries this rank owns. The numbers of all ranks add up to the array's length. If
-    /// unset, which must be so on all ranks, entries lie in blocks as equal as possible.
+    /// How many entries this rank owns. The numbers of all ranks add up to the array's length. If unset, which must be
+    /// so on all ranks, entries lie in blocks as equal as possible.
     std::optional<count_t> num_local = std::nullopt;
-    /// The name of a route, as `make_route` takes it; or "auto", as `array_route_rule` says.
+    /// The name of a route, as `make_route` takes it; or "auto": for each batch the one that suits.
     std::string route = "auto";
     /// About how many requests a rank makes in the first batch. Only "auto" uses it.
     count_t expected_requests = default_expected_requests;
@@ -35,12 +186,11 @@ struct array_options {
     std::function<T(const T&, const T&)> choose = nullptr;
 };
 
-/// @brief A global array of n entries, each owned by one rank; all ranks read, write and update any
-/// entries by their global indices.
+/// @brief A global array of n entries, each owned by one rank; all ranks read, write and update any entries by their
+/// global indices.
 ///
-/// All ranks make their requests together, in batches. Requests for the same entry are combined
-/// where they meet on the route to its owner, and travel on as one. Its reply is split again at the
-/// same ranks.
+/// All ranks make their requests together, in batches. Requests for the same entry are combined where they meet on the
+/// route to its owner, and travel on as one. Its reply is split again at the same ranks.
 ///
 ///     4 ranks, n = 8, hypercube        every rank reads entry 6 of rank 3
 ///     stage 0   0 -> 2  {6}   1 -> 3  {6}
@@ -54,46 +204,42 @@ struct array_options {
 /// | closed | destruction, `close()` | |
 /// | moved from | destruction, assignment | |
 ///
+/// @par Collective
+/// The constructor, the requests that are not queued, `step`, `prepare` and `close`: all ranks call them, in one order,
+/// and they block. A rank may pass no indices.
 /// @par Errors
-/// A batch fails on all ranks or on none. If it fails, no entry has changed, no output is written,
-/// and the array can be used as before. Where there are several faults, all ranks throw the same
-/// one:
-/// 1. If a rank finds a fault in its own arguments, the fault of the lowest such rank. It looks, in
-///    this order, at the lengths, for an active prepared batch, and at the indices of writes, of
-///    updates and of reads.
+/// A batch fails on all ranks or on none. If it fails, no entry has changed, no output is written, and the array can be
+/// used as before. Where there are several faults, all ranks throw the same one:
+/// 1. If a rank finds a fault in its own arguments, the fault of the lowest such rank. It looks, in this order, at the
+/// lengths, for an active prepared batch, and at the indices of writes, of updates and of reads.
 /// 2. Otherwise, that ranks ask for different kinds of requests or different operations.
 /// 3. Otherwise, what an operation threw.
 ///
-/// There are two exceptions. If the operations of a batch cannot throw, and a rank runs out of memory
-/// for more requests or replies than 128 KiB hold, only that rank throws, and others may wait for it for
-/// ever. With the transport `rma`, a batch that fails because MPI refuses a call may have changed entries.
+/// There are two exceptions. If the operations of a batch cannot throw, and a rank runs out of memory for more requests
+/// or replies than 128 KiB hold, only that rank throws, and others may wait for it for ever. With the transport `rma`,
+/// a batch that fails because MPI refuses a call may have changed entries.
 ///
 /// @par Release
-/// The destructor does not communicate. With the transport `rma`, an array that was not closed
-/// leaves its MPI window behind, which is freed when its context is closed.
+/// The destructor does not communicate. With the transport `rma`, an array that was not closed leaves its MPI window
+/// behind, which is freed when its context is closed.
 /// @par Thread safety
 /// As `neighbor_exchange`.
 /// @par Source
-/// \cite peters2024array. Differs: any number of ranks and any route; replies are matched to
-/// requests by their order (envelopes are an option); values of any type; batches that fail change
-/// nothing.
+/// \cite peters2024array. Differs: any number of ranks and any route; replies are matched to requests by their order
+/// (envelopes are an option); values of any type; batches that fail change nothing.
 template <item_type T>
 class distributed_array {
   public:
-    /// @brief Makes an array whose entries are all zero bytes.
+    /// @brief Makes an array whose entries are all zero bytes. It fails on all ranks or on none.
     /// @param where        must stay open as long as the array lives
     /// @param num_entries  equal on all ranks
-    /// @par Collective
-    /// Yes; blocks.
-    /// @throws error(errc::invalid_argument)  on all ranks: `num_entries` or `num_local` is
-    /// negative; `num_local` is set on some ranks only; other options or contexts differ between
-    /// ranks; `overwrite::user` without `choose`; `overwrite::minimum` or `maximum` of a type
-    /// without <
-    /// @throws error(errc::size_mismatch)     on all ranks: the `num_local` of all ranks do not add
-    /// up to `num_entries`, or the topology of `where` has another number of ranks
-    /// @throws error(errc::out_of_memory)     on all ranks: the entries of a rank do not fit into
-    /// memory
-    /// @throws as `make_route`, on all ranks
+    /// @throws error(errc::invalid_argument)  `num_entries` or `num_local` is negative; `num_local` is set on some
+    /// ranks only; other options or contexts differ between ranks; `overwrite::user` without `choose`;
+    /// `overwrite::minimum` or `maximum` of a type without <
+    /// @throws error(errc::size_mismatch)     the `num_local` of all ranks do not add up to `num_entries`, or the
+    /// topology of `where` has another number of ranks
+    /// @throws error(errc::out_of_memory)     the entries of a rank do not fit into memory
+    /// @throws as `make_route`
     distributed_array(const context& where, count_t num_entries,
                       const array_options<T>& options = {})
         : engine_(with_reserve([&] {
@@ -121,95 +267,128 @@ class distributed_array {
     /// @brief Which rank owns which entries.
     const block_partition& owners() const { return engine().owners(); }
 
-    /// @brief The route that the last batch took. Before the first batch, the route that it will
-    /// take.
+    /// @brief The route that the last batch took. Before the first batch, the route that it will take.
     const std::string& route() const { return engine().route(); }
 
-    /// @brief What this rank sent and received in the last batch, and how long it took. With the
-    /// transport `rma`, only requests are counted.
+    /// @brief What this rank sent and received in the last batch, and how long it took. With the transport `rma`, only
+    /// requests are counted.
     const array_statistics& statistics() const { return engine().statistics(); }
 
     /// @brief Reads entries: out[k] = the entry at indices[k].
     /// @param out  as long as `indices`
-    /// @par Collective
-    /// Yes; blocks. A rank may pass no indices.
     /// @par Complexity
-    /// Time and memory are linear in the requests that this rank makes, forwards and answers. The
-    /// route determines the number of messages.
-    /// @throws error(errc::index_out_of_range)  on all ranks: an index is outside [0, size())
-    /// @throws error(errc::size_mismatch)       on all ranks: lengths differ
-    /// @throws error(errc::invalid_argument)    on all ranks: they call different functions, or
-    /// pass different operations
-    /// @throws error(errc::invalid_state)       on all ranks: the array is closed, or a prepared
-    /// batch is active; on this rank only: an operation of a batch called this
-    void read(std::span<const count_t> indices, std::span<T> out);
+    /// Time and memory are linear in the requests that this rank makes, forwards and answers. The route determines the
+    /// number of messages.
+    /// @throws error(errc::index_out_of_range)  an index is outside [0, size())
+    /// @throws error(errc::size_mismatch)       lengths differ
+    /// @throws error(errc::invalid_argument)    ranks call different functions, or pass different operations
+    /// @throws error(errc::invalid_state)       the array is closed, or a prepared batch is active; on this rank only:
+    /// an operation of a batch called this
+    void read(std::span<const count_t> indices, std::span<T> out) {
+        engine().require_open();
+        array_batch batch;
+        batch.reads = indices;
+        batch.out = reinterpret_cast<std::byte*>(out.data());
+        batch.has_reads = true;
+        batch.attempt([&] { batch.fault = engine().length_fault(indices.size(), out.size()); });
+        engine().run(batch);
+    }
 
-    /// @brief Writes entries: the entry at indices[k] = values[k].
-    ///
-    /// If several values are written to one entry, `equal_writes` says which of them stays. The
-    /// entry's old value plays no part in that.
-    /// @par Collective
-    /// Yes; blocks.
-    /// @throws as `read`; and on all ranks what `choose` throws: an `error` keeps its code,
-    /// anything else becomes error(errc::invalid_argument)
-    void write(std::span<const count_t> indices, std::span<const T> values);
+    /// @brief Writes entries: the entry at indices[k] = values[k]. If several values are written to one entry,
+    /// `equal_writes` says which of them stays. The entry's old value plays no part in that.
+    /// @throws as `read`; and what `choose` throws: an `error` keeps its code, anything else becomes
+    /// error(errc::invalid_argument)
+    void write(std::span<const count_t> indices, std::span<const T> values) {
+        engine().require_open();
+        std::vector<ranked<T>> with_ranks;
+        array_batch batch;
+        batch.attempt([&] {
+            batch.fault = engine().length_fault(indices.size(), values.size());
+            batch.writes = writes(indices, values, with_ranks);
+        });
+        engine().run(batch);
+    }
 
-    /// @brief Updates entries: the entry at indices[k] = op(entry, values[k]), for all k of all
-    /// ranks.
+    /// @brief Updates entries: the entry at indices[k] = op(entry, values[k]), for all k of all ranks. If `op` is not
+    /// `noexcept`, one more reduction finds out whether it threw anywhere.
     /// @param op  associative and commutative; of the same type on all ranks
-    /// @par Collective
-    /// Yes; blocks. If `op` is not `noexcept`, one more reduction finds out whether it threw
-    /// anywhere.
     /// @throws as `write`
     template <combine_operation<T> Op>
-    void update(std::span<const count_t> indices, std::span<const T> values, Op op);
+    void update(std::span<const count_t> indices, std::span<const T> values, Op op) {
+        engine().require_open();
+        const auto operation = make_update_operation<T>(std::move(op));
+        array_batch batch;
+        batch.attempt([&] { batch.fault = engine().length_fault(indices.size(), values.size()); });
+        batch.updates = {indices, reinterpret_cast<const std::byte*>(values.data()), &operation,
+                         predefined_for<T, Op>()};
+        engine().run(batch);
+    }
 
-    /// @brief Queues a read: the next `step` copies the entry into `variable`.
+    /// @brief Queues a read: the next `step` copies the entry into `variable`, or throws what is wrong
+    /// with the index, as for all that is queued.
     /// @param variable  must live until that step returns
-    /// @par Collective
-    /// No. `step` throws what is wrong with the index.
     /// @throws error(errc::invalid_state)  an operation of a batch called this
-    void read(count_t index, T* variable);
-
+    void read(count_t index, T* variable) {
+        engine().require_open();
+        queued_reads_.indices.push_back(index);
+        queued_reads_.variables.push_back(variable);
+    }
     /// @brief Queues a write: the next `step` writes the value to the entry.
-    /// @par Collective
-    /// No, as `read`.
-    void write(count_t index, const T& value);
-
+    void write(count_t index, const T& value) {
+        engine().require_open();
+        queued_writes_.indices.push_back(index);
+        queued_writes_.values.push_back({value});
+    }
     /// @brief Queues an update: the next `step` combines the value with the entry by its operation.
-    /// @par Collective
-    /// No, as `read`.
-    void update(count_t index, const T& value);
+    void update(count_t index, const T& value) {
+        engine().require_open();
+        queued_updates_.indices.push_back(index);
+        queued_updates_.values.push_back({value});
+    }
 
-    /// @brief Carries out the queued requests of all ranks: all writes, then all updates, then all
-    /// reads.
+    /// @brief Carries out the queued requests of all ranks: all writes, then all updates, then all reads.
     ///
-    /// This is one batch: requests of the three kinds travel in the same messages. The queue is
-    /// empty afterwards, even if the step fails.
+    /// This is one batch: requests of the three kinds travel in the same messages. The queue is empty afterwards, even
+    /// if the step fails.
     /// @param op  the operation of the updates
-    /// @par Collective
-    /// Yes; blocks.
     /// @throws as `update`
     template <combine_operation<T> Op = default_update<T>>
-    void step(Op op = {});
+    void step(Op op = {}) {
+        engine().require_open();
+        const auto to_write = std::exchange(queued_writes_, {});
+        const auto to_update = std::exchange(queued_updates_, {});
+        const auto to_read = std::exchange(queued_reads_, {});
+        const auto operation = make_update_operation<T>(std::move(op));
+        std::vector<ranked<T>> with_ranks;
+        raw_buffer found;
 
-    /// @brief Prepares requests that are made again and again, for the same entries.
-    ///
-    /// The indices travel to the owners now. What is returned reads and updates the entries without
-    /// sending them again.
-    /// @par Collective
-    /// Yes; blocks.
+        array_batch batch;
+        batch.attempt([&] {
+            found = raw_buffer(to_read.indices.size() * sizeof(T));
+            batch.writes = writes(to_write.indices, to_write.span(), with_ranks);
+        });
+        batch.updates = {to_update.indices,
+                         reinterpret_cast<const std::byte*>(to_update.values.data()), &operation,
+                         predefined_for<T, Op>()};
+        batch.reads = to_read.indices;
+        batch.out = found.data();
+        batch.has_reads = true;
+        engine().run(batch);
+        for (std::size_t k = 0; k < to_read.variables.size(); ++k)
+            *to_read.variables[k] = reinterpret_cast<const T*>(found.data())[k];
+    }
+
+    /// @brief Prepares requests that are made again and again, for the same entries. The indices travel to the owners
+    /// now. What is returned reads and updates the entries without sending them again.
     /// @throws as `read`
     [[nodiscard]] prepared_batch<T> prepare(std::span<const count_t> indices) {
         engine().require_open();
         return prepared_batch<T>(engine_, indices);
     }
 
-    /// @brief Frees the MPI window that the transport `rma` has. Nothing remains to be freed if the
-    /// communicator was closed before.
+    /// @brief Frees the MPI window that the transport `rma` has. Nothing remains to be freed if the communicator was
+    /// closed before.
     /// @pre no prepared batch is active
-    /// @par Collective
-    /// Yes; may block.
     void close() { engine().close(); }
 
   private:
@@ -235,10 +414,23 @@ class distributed_array {
             throw error(errc::invalid_state, "the distributed array was moved from");
         return *engine_;
     }
-    static array_settings settings_of(const array_options<T>& options);
-    std::optional<error> length_fault(std::size_t num_indices, std::size_t num_values) const;
+    static array_settings settings_of(const array_options<T>& options) {
+        return {options.num_local, options.route, options.expected_requests, options.combine,
+                options.transport};
+    }
     array_changes writes(std::span<const count_t> indices, std::span<const T> values,
-                         std::vector<ranked<T>>& with_ranks) const;
+                         std::vector<ranked<T>>& with_ranks) const {
+        const auto predefined = writes_.operation->combines_at_owner()
+                                    ? predefined_operation{}
+                                    : predefined_for<T, replace>();
+        const void* travelling = values.data();
+        if (writes_.carries_rank) {
+            for (const T& value : values) with_ranks.push_back({value, engine().comm().rank()});
+            travelling = with_ranks.data();
+        }
+        return {indices, static_cast<const std::byte*>(travelling), writes_.operation.get(),
+                predefined};
+    }
 
     std::shared_ptr<array_engine> engine_;
     write_rule writes_;
@@ -246,121 +438,5 @@ class distributed_array {
     change_queue queued_updates_;
     read_queue queued_reads_;
 };
-
-template <item_type T>
-void distributed_array<T>::read(std::span<const count_t> indices, std::span<T> out) {
-    engine().require_open();
-    array_batch batch;
-    batch.reads = indices;
-    batch.out = reinterpret_cast<std::byte*>(out.data());
-    batch.has_reads = true;
-    batch.attempt([&] { batch.fault = length_fault(indices.size(), out.size()); });
-    engine().run(batch);
-}
-
-template <item_type T>
-void distributed_array<T>::write(std::span<const count_t> indices, std::span<const T> values) {
-    engine().require_open();
-    std::vector<ranked<T>> with_ranks;
-    array_batch batch;
-    batch.attempt([&] {
-        batch.fault = length_fault(indices.size(), values.size());
-        batch.writes = writes(indices, values, with_ranks);
-    });
-    engine().run(batch);
-}
-
-template <item_type T>
-template <combine_operation<T> Op>
-void distributed_array<T>::update(std::span<const count_t> indices, std::span<const T> values,
-                                  Op op) {
-    engine().require_open();
-    const auto operation = make_update_operation<T>(std::move(op));
-    array_batch batch;
-    batch.attempt([&] { batch.fault = length_fault(indices.size(), values.size()); });
-    batch.updates = {indices, reinterpret_cast<const std::byte*>(values.data()), &operation,
-                     predefined_for<T, Op>()};
-    engine().run(batch);
-}
-
-template <item_type T>
-void distributed_array<T>::read(count_t index, T* variable) {
-    engine().require_open();
-    queued_reads_.indices.push_back(index);
-    queued_reads_.variables.push_back(variable);
-}
-
-template <item_type T>
-void distributed_array<T>::write(count_t index, const T& value) {
-    engine().require_open();
-    queued_writes_.indices.push_back(index);
-    queued_writes_.values.push_back({value});
-}
-
-template <item_type T>
-void distributed_array<T>::update(count_t index, const T& value) {
-    engine().require_open();
-    queued_updates_.indices.push_back(index);
-    queued_updates_.values.push_back({value});
-}
-
-template <item_type T>
-template <combine_operation<T> Op>
-void distributed_array<T>::step(Op op) {
-    engine().require_open();
-    const auto to_write = std::exchange(queued_writes_, {});
-    const auto to_update = std::exchange(queued_updates_, {});
-    const auto to_read = std::exchange(queued_reads_, {});
-    const auto operation = make_update_operation<T>(std::move(op));
-    std::vector<ranked<T>> with_ranks;
-    raw_buffer found;
-
-    array_batch batch;
-    batch.attempt([&] {
-        found = raw_buffer(to_read.indices.size() * sizeof(T));
-        batch.writes = writes(to_write.indices, to_write.span(), with_ranks);
-    });
-    batch.updates = {to_update.indices, reinterpret_cast<const std::byte*>(to_update.values.data()),
-                     &operation, predefined_for<T, Op>()};
-    batch.reads = to_read.indices;
-    batch.out = found.data();
-    batch.has_reads = true;
-    engine().run(batch);
-    for (std::size_t k = 0; k < to_read.variables.size(); ++k)
-        *to_read.variables[k] = reinterpret_cast<const T*>(found.data())[k];
-}
-
-template <item_type T>
-array_settings distributed_array<T>::settings_of(const array_options<T>& options) {
-    return {options.num_local, options.route, options.expected_requests, options.combine,
-            options.transport};
-}
-
-template <item_type T>
-std::optional<error> distributed_array<T>::length_fault(std::size_t num_indices,
-                                                        std::size_t num_values) const {
-    if (num_indices == num_values) return std::nullopt;
-    const rank_t rank = engine().comm().rank();
-    return error(errc::size_mismatch,
-                 "rank " + std::to_string(rank) + " has " + std::to_string(num_indices) +
-                     " indices and " + std::to_string(num_values) +
-                     " values; give one value for each index",
-                 rank);
-}
-
-template <item_type T>
-array_changes distributed_array<T>::writes(std::span<const count_t> indices,
-                                           std::span<const T> values,
-                                           std::vector<ranked<T>>& with_ranks) const {
-    const auto predefined = writes_.operation->combines_at_owner() ? predefined_operation{}
-                                                                   : predefined_for<T, replace>();
-    const void* travelling = values.data();
-    if (writes_.carries_rank) {
-        for (const T& value : values) with_ranks.push_back({value, engine().comm().rank()});
-        travelling = with_ranks.data();
-    }
-    return {indices, static_cast<const std::byte*>(travelling), writes_.operation.get(),
-            predefined};
-}
 
 }  // namespace crossdock

@@ -2,12 +2,15 @@
 /// @brief The algorithms of a sparse data exchange, by name, and the choice of one.
 #pragma once
 
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/topology.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
@@ -52,27 +55,99 @@ struct exchange_description {
 const std::vector<exchange_description>& registered_exchange_algorithms();
 
 /// @brief The algorithm with a name or an alias: "personalized", "nbx", "routed:grid:2".
-/// @throws error(errc::invalid_argument)  there is none; the text lists the names. The route of
-/// `routed` is looked at by `make_route` only.
+/// @throws error(errc::invalid_argument)  there is none; the text lists the names. The route of `routed` is looked at
+/// by `make_route` only.
 exchange_algorithm parse_exchange_algorithm(std::string_view name);
 
 /// @brief The name that `parse_exchange_algorithm` reads back.
 std::string to_string(const exchange_algorithm& algorithm);
 
-/// @brief What `auto` takes on these ranks: the cheapest route of `all_partners_chooser`, for
-/// messages that carry nothing. No communication.
+/// @brief What `auto` takes on these ranks: the cheapest route for messages that carry nothing. No communication.
 ///
-/// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far.
-/// There, and on `three_step` if the regions are the nodes, it takes `shared_memory` after some exchanges.
+/// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far. There, and on
+/// `three_step` if the regions are the nodes, it takes `shared_memory` after some exchanges.
 ///
-/// A routed exchange needs no reduction over all ranks: it sends as few messages as a barrier, and
-/// they carry the data. What a rank has to send does not matter, and so need not be agreed on: few
-/// messages ride with those that are sent anyway, and a long one is only announced on the route and
-/// travels directly (`exchange_options`).
+/// A routed exchange needs no reduction over all ranks: it sends as few messages as a barrier, and they carry the data.
+/// What a rank has to send does not matter, and so need not be agreed on: few messages ride with those that are sent
+/// anyway, and a long one is only announced on the route and travels directly (`exchange_options`).
 /// @param m  equal on all ranks
 /// @par Complexity
 /// Time O(R + log^2 P) for R regions.
 exchange_algorithm choose_exchange_algorithm(const topology& regions,
                                              const machine& m = default_machine());
+
+/// @brief What one rank sent in an exchange; a copy to itself is no message, and neither is what is
+/// handed over in memory.
+struct exchange_traffic {
+    count_t messages = 0;
+    count_t message_bytes = 0;  ///< with the envelopes that name sources and destinations
+    count_t inter_region_messages = 0;
+    count_t inter_region_message_bytes = 0;
+
+    friend bool operator==(const exchange_traffic&, const exchange_traffic&) = default;
+};
+
+/// @brief How long a message is to whom; for counting, not for sending.
+struct sized_message {
+    rank_t destination = 0;
+    count_t bytes = 0;
+};
+
+/// @brief What every rank sends in an exchange, without any MPI: exactly what `exchange_options::sent` of each rank
+/// would say.
+///
+///     "2x2", one message of 8 bytes from 0 to 3; a bundle has 48 bytes and 16 for every envelope
+///
+///     nonblocking            0: 8 to 3
+///     locality_nonblocking   0: 48 to 1, 72 to 2    1: 48 to 0    2: 72 to 3    3: 48 to 2
+///
+/// @param messages             entry p for rank p: what it sends, in any order, destinations may repeat
+/// @param regions              of `shared_memory` the nodes
+/// @param max_forwarded_bytes  of `exchange_options`; `auto_max_forwarded_bytes` under "auto"
+/// @param m                    chooses the route inside the regions, for algorithms by region
+/// @return entry p for rank p
+/// @throws error(errc::size_mismatch)      there are not as many entries as ranks
+/// @throws error(errc::rank_out_of_range)  a destination is not a rank
+/// @throws error(errc::invalid_argument)   a count of bytes is negative, or messages differ in size of a method that
+/// `takes_one_size_only`
+/// @throws as `make_route`, for `routed`
+/// @par Complexity
+/// Memory linear in the messages. Time linear in the hops of all messages, and in the partners of all ranks on the
+/// route: P^2 for `routed:direct`.
+std::vector<exchange_traffic> count_exchange(
+    const topology& regions, std::span<const std::vector<sized_message>> messages,
+    const exchange_algorithm& algorithm,
+    count_t max_forwarded_bytes = std::numeric_limits<count_t>::max(),
+    const machine& m = default_machine());
+
+/// @brief `exchange_traffic`, field by field over all ranks.
+struct exchange_traffic_summary {
+    summary messages;
+    summary message_bytes;
+    summary inter_region_messages;
+    summary inter_region_message_bytes;
+
+    friend bool operator==(const exchange_traffic_summary&,
+                           const exchange_traffic_summary&) = default;
+};
+
+/// @brief Sum, maximum and mean of every field.
+exchange_traffic_summary summarize(std::span<const exchange_traffic> per_rank);
+
+/// @brief The 8-byte words that every rank gives to the collective over all ranks by which the algorithm finds sources.
+///
+/// MPI reduces them in messages of its own, which `exchange_traffic` does not have. 0 means that
+/// there is no collective.
+///
+/// | method | words |
+/// |---|---|
+/// | `personalized`, `locality_personalized` | P + 6; 6 where `num_sources` is given to the former |
+/// | `reduce_scatter` | 6 P; 6 where `num_sources` is given |
+/// | `nonblocking`, `locality_nonblocking` | 6 |
+/// | `rma` | 6, and 6 more each time that the window is made larger |
+/// | `rma_fence`, `locality_rma` | 6 |
+/// | `shared_memory`, `routed` | 0 |
+/// @return the words where `num_sources` is not given and the window is large enough
+count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks);
 
 }  // namespace crossdock

@@ -20,9 +20,9 @@
 #include <memory>
 #include <type_traits>
 
+#include "crossdock/communicator.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/crossdock.h"
-#include "crossdock/detail/base/error_code_mpi.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
@@ -44,9 +44,8 @@ struct shared_context {
     context where;
 };
 
-/// @brief The context that extensions share on a communicator of the program's, or a new one.
-///
-/// For interfaces whose functions take an MPI communicator each time, and have no call that ends it.
+/// @brief The context that extensions share on a communicator of the program's, or a new one. For interfaces whose
+/// functions take an MPI communicator each time, and have no call that ends it.
 /// @par Collective
 /// Yes; blocks where it is a new one. All ranks let the last one go together.
 /// @throws as the constructor of `context`

@@ -2,7 +2,10 @@
 /// @brief Shared degrees of freedom: every copy of an id gets what all copies combine to.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -11,20 +14,18 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
-#include "crossdock/detail/base/elements.hpp"
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/gather/value_arrays.hpp"
-#include "crossdock/detail/select/route_trials.hpp"
+#include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/operation.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How a gather-scatter is set up; equal on all ranks.
 struct gather_options {
-    /// Who combines the copies of an id. "owners": one of the ranks that have it, which gets all
-    /// values and sends the result. "holders": each of them, which get the values of all others.
-    /// "auto": what is estimated to be cheaper, or with "auto:measure" found to be; on a route that
-    /// is given, "holders" where no id has more than two.
+    /// Who combines the copies of an id. "owners": one of the ranks that have it, which gets all values and sends the
+    /// result. "holders": each of them, which get the values of all others. "auto": what is estimated to be cheaper, or
+    /// with "auto:measure" found to be; on a route that is given, "holders" where no id has more than two.
     std::string method = "auto";
     /// As `neighbor_options::route`; "auto:measure" judges the whole operation.
     std::string route = "auto";
@@ -38,6 +39,56 @@ struct gather_options {
     std::size_t item_bytes = 8;
     std::size_t stripe_bytes = 0;
     measure_options measure = {};
+};
+
+/// @brief Where items lie, in values: `width` of them together, and `step` from one item to the next.
+struct value_layout {
+    count_t step = 1;
+    count_t width = 1;
+};
+
+/// @brief Combines items of one array into another as a list says, value by value. Items may lie apart by different
+/// steps; both are as wide as `from`.
+using combine_values = std::function<void(std::byte* to, count_t to_step, const std::byte* from,
+                                          value_layout from_layout, const copy_list& list)>;
+
+/// @brief to[j][c] = op(to[j][c], from[i][c]) for every pair (i, j) of `list` and every c, in order.
+template <class T, class Op>
+void combine_in_steps(T* to, count_t to_step, const T* from, value_layout from_layout,
+                      const copy_list& list, Op& op) {
+    if (from_layout.width == 1 && from_layout.step == 1 && to_step == 1)
+        return combine_items(to, from, list, op);
+    list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
+        from_piece.with_lookup([&](auto from_index) {
+            to_piece.with_lookup([&](auto to_index) {
+                for (count_t k = 0; k < to_piece.size; ++k) {
+                    T* const into = to + to_index(k) * to_step;
+                    const T* const read = from + from_index(k) * from_layout.step;
+                    for (count_t c = 0; c < from_layout.width; ++c) into[c] = op(into[c], read[c]);
+                }
+            });
+        });
+    });
+}
+
+/// @brief The values of every id: `per_id` of them together in each of the arrays.
+struct value_arrays {
+    std::vector<std::byte*> arrays;
+    count_t per_id = 1;
+    std::size_t value_bytes = 0;
+    combine_values combine;
+    std::size_t shortest = std::numeric_limits<std::size_t>::max();  ///< values in an array
+
+    void add(std::byte* array, std::size_t num_values) {
+        arrays.push_back(array);
+        shortest = std::min(shortest, num_values);
+    }
+
+    /// @brief Values of one id in all arrays.
+    count_t width() const noexcept { return per_id * static_cast<count_t>(arrays.size()); }
+    std::size_t item_bytes() const noexcept {
+        return static_cast<std::size_t>(width()) * value_bytes;
+    }
 };
 
 /// @brief What an operation works on; equal on all ranks.
@@ -54,11 +105,10 @@ concept lasting_fields = std::ranges::input_range<R> &&
     lasting_items<std::ranges::range_reference_t<R>> &&
     (std::ranges::borrowed_range<R> || lasting_items<std::ranges::range_value_t<R>>);
 
-/// @brief Combines the values of all copies of an id, wherever they are, and gives every copy the
-/// result.
+/// @brief Combines the values of all copies of an id, wherever they are, and gives every copy the result.
 ///
-/// Rank p names the id of each place of its arrays. Places with one id are its *copies*, on one
-/// rank or on several. An id of 0 takes no part. A negative id -j is a *flagged* copy of j:
+/// Rank p names the id of each place of its arrays. Places with one id are its *copies*, on one rank or on several. An
+/// id of 0 takes no part. A negative id -j is a *flagged* copy of j:
 ///
 /// | | gives its value | gets the result |
 /// |---|---|---|
@@ -70,8 +120,8 @@ concept lasting_fields = std::ranges::input_range<R> &&
 ///     rank 0   ids {7  8 0}   values {1  2 3}   sum: {1+5  2+4 3}
 ///     rank 1   ids {8 -7 7}   values {4 90 5}   sum: {2+4  1+5 1+5}
 ///
-/// Where all copies of an id are flagged, they stay as they are. All copies get the same bits, and
-/// the same ones each time as long as the same method and route are taken.
+/// Where all copies of an id are flagged, they stay as they are. All copies get the same bits, and the same ones each
+/// time as long as the same method and route are taken.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
@@ -83,41 +133,28 @@ concept lasting_fields = std::ranges::input_range<R> &&
 ///
 /// All other calls throw error(errc::invalid_state).
 ///
-/// A start reads the values, and when `test` returns true or `wait` returns all results are in place.
-/// In between the arrays must stay where they are, and values of ids with several copies must be
-/// neither read nor written. Every rank starts the same operations of one object in the same order, with the
-/// same number and size of values to each id. Different objects, also duplicates, are independent
-/// as those of `neighbor_exchange` are, and a rank makes progress for others where it says.
+/// A start reads the values, and when `test` returns true or `wait` returns all results are in place. In between the
+/// arrays must stay where they are, and values of ids with several copies must be neither read nor written. Every rank
+/// starts the same operations of one object in the same order, with the same number and size of values to each id.
 ///
-/// The first operation with another number of bytes to each id makes such ready: it blocks until
-/// the ranks that share memory start it too, or all ranks, as that of a `neighbor_exchange` does.
-/// The last eight sizes stay ready.
-///
-/// A start that fails on one rank does to the others what that of a `neighbor_exchange` does: the
-/// rank gives nothing, and goes on in the background until its next start.
-///
-/// The destructor does not communicate. An object must be idle when it is destroyed.
-/// @par Thread safety
-/// As `neighbor_exchange`.
+/// What holds for a `neighbor_exchange` holds here: which calls are collective and what they wait for, who makes
+/// progress for others, what the first operation with another number of bytes to each id makes ready, what a start that
+/// fails does to the others, how the object ends, and which threads may use it.
 /// @par Source
-/// The semantics are those of gslib. Differs: ids without a copy that is not flagged stay as they
-/// are.
+/// The semantics are those of gslib. Differs: ids without a copy that is not flagged stay as they are.
 class gather_scatter {
   public:
-    /// @brief Finds out who has which ids, elects owners, and compiles the plans.
-    ///
-    /// An owner is the lowest rank with a copy that is not flagged.
+    /// @brief Finds out who has which ids, elects owners, and compiles the plans. An owner is the lowest rank with a
+    /// copy that is not flagged.
     /// @param where  stays open for the life of this object
     /// @param ids    not kept
-    /// @par Collective
-    /// Yes; blocks.
     /// @throws error(errc::index_out_of_range)  an id is -2^63; on all ranks
-    /// @throws error(errc::invalid_argument)    options differ between ranks; there is no such
-    /// method; or "holders", and an id has flagged copies or more than 16 holders; on all ranks
+    /// @throws error(errc::invalid_argument)    options differ between ranks; there is no such method; or "holders",
+    /// and an id has flagged copies or more than 16 holders; on all ranks
     /// @throws as `neighbor_exchange`
     /// @par Complexity
-    /// Two sparse exchanges with the ranks that an id's hash names, two reductions, and compiling.
-    /// Time and memory grow with the ids of this rank and their holders; nothing is of size P.
+    /// Two sparse exchanges with the ranks that an id's hash names, two reductions, and compiling. Time and memory grow
+    /// with the ids of this rank and their holders; nothing is of size P.
     gather_scatter(const context& where, std::span<const count_t> ids,
                    const gather_options& options = {});
     ~gather_scatter();
@@ -125,24 +162,19 @@ class gather_scatter {
     gather_scatter& operator=(gather_scatter&&) noexcept;
 
     /// @brief A second object with the same plans, which may be active at the same time.
-    /// @par Collective
-    /// Yes; as `neighbor_exchange::duplicate`.
     [[nodiscard]] gather_scatter duplicate() const;
 
     /// @brief The number of ids that the object was made with.
     count_t num_ids() const;
 
     /// @brief Starts to combine values in place.
-    /// @param values  `values_per_id` for each id, or more. If they are arrays of numbers, `op`
-    /// combines them element by element, unless it takes arrays only.
+    /// @param values  `values_per_id` for each id, or more. If they are arrays of numbers, `op` combines them element
+    /// by element, unless it takes arrays only.
     /// @param op      associative and commutative; copied; must not throw
     /// @throws error(errc::size_mismatch)     there are too few values
     /// @throws error(errc::invalid_argument)  `values_per_id` is not positive
-    /// @throws error(errc::invalid_state)     an operation is active. Such errors are this rank's
-    /// alone. It then takes part with nothing, unless an operation was active: `wait` and `test` of
-    /// the ranks that need its values throw errc::peer_failed.
-    /// @par Collective
-    /// Yes; does not block, unless values of this size are not ready.
+    /// @throws error(errc::invalid_state)     an operation is active. Such errors are this rank's alone, as of a
+    /// neighbor exchange.
     template <lasting_items Values, class Op>
     requires item_operation<Op, std::ranges::range_value_t<Values>> &&
         std::ranges::output_range<Values, std::ranges::range_value_t<Values>>
@@ -159,8 +191,6 @@ class gather_scatter {
     /// @param fields  arrays of one type, each as `values` of `start`; equally many on all ranks
     /// @throws error(errc::invalid_argument)  there is no array
     /// @throws as `start`
-    /// @par Collective
-    /// As `start`.
     template <lasting_fields Fields, class Op>
     void start_fields(Fields&& fields, Op op, const gather_call& how = {}) {
         using T = std::ranges::range_value_t<std::ranges::range_value_t<Fields>>;
@@ -185,13 +215,11 @@ class gather_scatter {
     /// @param value_bytes  of all values of an id
     void fail_start(bool transposed, std::size_t value_bytes, const error& why);
 
-    /// @brief Makes progress without waiting; true if the operation is complete and its results are
-    /// in place.
+    /// @brief Makes progress; true if the operation is complete and its results are in place.
     /// @throws error(errc::invalid_state)  no operation is active
-    /// @throws error(errc::peer_failed)    another rank's start failed, so that values are missing;
-    /// its `rank()` is that rank. The operation is over, its values are undefined, and the next may
-    /// start.
-    /// @throws what `op` threw on this rank; likewise
+    /// @throws error(errc::peer_failed)    another rank's start failed, so that values are missing; its `rank()` is
+    /// that rank. The operation is over, its values are undefined, and the next may start, as after what `op` threw on
+    /// this rank.
     [[nodiscard]] bool test();
 
     /// @brief Completes the operation.
@@ -227,13 +255,11 @@ class gather_scatter {
     /// @brief What this rank sends in one operation that is not transposed.
     traffic statistics() const;
 
-    /// @brief The method and the route, and what each candidate was estimated to cost where they
-    /// were chosen; some lines of text.
+    /// @brief The method and the route, and what each candidate was estimated to cost where they were chosen; some
+    /// lines of text.
     std::string explain() const;
 
     /// @brief Gives memory and requests back; the object can then only be destroyed.
-    /// @par Collective
-    /// No.
     void close() noexcept;
 
   private:

@@ -6,12 +6,51 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/model/locality.hpp"
+#include "crossdock/topology.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief How far two ranks are from each other.
+enum class locality_level {
+    self,     ///< the same rank
+    region,   ///< the same node and region
+    node,     ///< the same node, another region
+    network,  ///< another node
+};
+
+inline constexpr std::size_t num_locality_levels = 4;
+
+/// @brief The levels' names, nearest first: "self", "region", "node", "network".
+inline constexpr std::array<const char*, num_locality_levels> locality_level_names{
+    "self", "region", "node", "network"};
+
+/// @brief The regions that routes know, and the nodes that ranks really share. Often they are the same. Where regions
+/// are sockets, a node has several; where nodes are larger regions of any kind, that is fine as well.
+///
+///     regions "4x2", nodes "2x4"      0 and 1: region    0 and 2: node    0 and 4: network
+class rank_layout {
+  public:
+    /// @brief Every region is a node.
+    explicit rank_layout(topology regions) : regions_(std::move(regions)), nodes_(regions_) {}
+
+    /// @throws error(errc::size_mismatch)  they have different numbers of ranks
+    rank_layout(topology regions, topology nodes);
+
+    const topology& regions() const noexcept { return regions_; }
+    const topology& nodes() const noexcept { return nodes_; }
+    rank_t num_ranks() const noexcept { return regions_.num_ranks(); }
+
+    /// @throws error(errc::rank_out_of_range)  one is outside [0, P)
+    locality_level level_of(rank_t a, rank_t b) const;
+
+  private:
+    topology regions_;
+    topology nodes_;
+};
 
 /// @brief The time that a message is on its way in one protocol, eager or rendezvous.
 ///
@@ -47,13 +86,12 @@ struct level_parameters {
 
 /// @brief The cost parameters of one machine. All times are in seconds.
 ///
-/// A message of s bytes takes alpha + beta s, as in the postal model; alpha is the sum of the
-/// latency and both overheads. All ranks of a node share the rate at which the node injects bytes
-/// into the network. Where ranks share cores, `seconds_per_byte` is the core time that a byte
-/// takes, at both ends together.
+/// A message of s bytes takes alpha + beta s, as in the postal model; alpha is the sum of the latency and both
+/// overheads. All ranks of a node share the rate at which the node injects bytes into the network. Where ranks share
+/// cores, `seconds_per_byte` is the core time that a byte takes, at both ends together.
 /// @par Source
-/// \cite gropp2016maxrate for the limit of a node, \cite bienz2018irregular for localities and the
-/// search of queues, \cite hoefler2010loggopsim for overheads that keep a rank busy.
+/// \cite gropp2016maxrate for the limit of a node, \cite bienz2018irregular for localities and the search of queues,
+/// \cite hoefler2010loggopsim for overheads that keep a rank busy.
 struct machine {
     std::string name;
     std::string description;
@@ -66,14 +104,11 @@ struct machine {
     double copy_seconds_per_item = 0;  ///< besides, for each item that is copied by itself
     /// From the moment a rank writes a flag in shared memory until another rank sees it.
     double hand_over_seconds = 0;
-    /// The cores that all ranks share, if there are more ranks than cores; 0: each rank has its
-    /// own.
+    /// The cores that all ranks share, if there are more ranks than cores; 0: each rank has its own.
     int num_cores = 0;
-    /// Where ranks share cores: how long a waiting rank looks for messages before it yields its
-    /// core to the next rank.
+    /// Where ranks share cores: how long a waiting rank looks for messages before it yields its core to the next rank.
     double time_slice_seconds = 0;
-    /// The source of each number. A key is the path of a number or of a group:
-    /// "levels.network.eager".
+    /// The source of each number. A key is the path of a number or of a group: "levels.network.eager".
     std::map<std::string, std::string> sources;
 
     const level_parameters& at(locality_level level) const noexcept {
@@ -87,17 +122,16 @@ struct machine {
 const std::string* source_of(const machine& m, std::string path);
 
 /// @brief Checks the numbers of a machine.
-/// @throws error(errc::invalid_argument)  a number is negative, not finite, or without a source; a
-///          farther level has a smaller latency than a nearer one; or rendezvous has a smaller
-///          latency than eager. The text names the number.
+/// @throws error(errc::invalid_argument)  a number is negative, not finite, or without a source; a farther level has a
+/// smaller latency than a nearer one; or rendezvous has a smaller latency than eager. The text names the number.
 void validate(const machine& m);
 
 /// @brief The machine as JSON text, schema "crossdock.machine/1".
 std::string to_json(const machine& m);
 
 /// @brief Reads what `to_json` wrote.
-/// @throws error(errc::parse_error)       the text is not JSON or has another schema, or a field is
-///          missing, unknown or of another type
+/// @throws error(errc::parse_error)       the text is not JSON or has another schema, or a field is missing, unknown or
+/// of another type
 /// @throws error(errc::invalid_argument)  as `validate`
 [[nodiscard]] machine machine_from_json(const std::string& text);
 

@@ -11,18 +11,15 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief Makes a pattern from the global indices that each rank owns and needs; the ranks find the
-/// owners.
+/// @brief Makes a pattern from the global indices that each rank owns and needs; the ranks find the owners.
 ///
-/// Item i is `owned[i]`, slot j is `needed[j]`. A rank may need an index several times, and may
-/// need its own.
+/// Item i is `owned[i]`, slot j is `needed[j]`. A rank may need an index several times, and may need its own.
 ///
 ///     rank 0 owns {0 1}, needs {3 2}      rank 0 sends {1} to 1, receives {slot 1, slot 0} from 1
 ///     rank 1 owns {2 3}, needs {1}        rank 1 sends {0 1} to 0, receives {slot 0} from 0
 ///
-/// Ranks register what they own in a distributed directory, which is spread evenly over the ranks.
-/// Then they ask the directory who owns what they need, get its answer, and ask the owners: three
-/// sparse exchanges and the answer.
+/// Ranks register what they own in a distributed directory, which is spread evenly over the ranks. Then they ask the
+/// directory who owns what they need, get its answer, and ask the owners: three sparse exchanges and the answer.
 /// @param owned   global indices >= 0 in any order; each is owned by one rank only
 /// @param needed  global indices in any order
 /// @par Collective
@@ -30,8 +27,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 /// @throws error(errc::index_out_of_range)  an index is negative, or needed but owned by no rank
 /// @throws error(errc::invalid_argument)    an index is owned twice
 /// @par Complexity
-/// Time, memory and messages grow with the number of runs of consecutive owned indices and with the
-/// number of needed indices; each rank also keeps its part of the directory. Nothing is of size P.
+/// Time, memory and messages grow with the number of runs of consecutive owned indices and with the number of needed
+/// indices; each rank also keeps its part of the directory. Nothing is of size P.
 [[nodiscard]] pattern pattern_from_needed(const communicator& comm, std::span<const count_t> owned,
                                           std::span<const count_t> needed);
 
@@ -39,8 +36,7 @@ namespace CROSSDOCK_EXPORT crossdock {
 [[nodiscard]] pattern pattern_from_needed(const communicator& comm, count_t first_owned,
                                           count_t num_owned, std::span<const count_t> needed);
 
-/// @brief Counts and displacements in items, in the order in which MPI_Neighbor_alltoallv takes
-/// them.
+/// @brief Counts and displacements in items, in the order in which MPI_Neighbor_alltoallv takes them.
 struct neighbor_counts {
     std::span<const count_t> send_counts;
     std::span<const count_t> send_displacements;
@@ -49,13 +45,12 @@ struct neighbor_counts {
     std::span<const count_t> send_ids = {};  ///< as in `neighbor_alltoallv_arguments`
 };
 
-/// @brief Makes a pattern from a communicator with a distributed graph, and the counts along its
-/// edges.
+/// @brief Makes a pattern from a communicator with a distributed graph, and the counts along its edges.
 /// @param graph   made by MPI_Dist_graph_create or MPI_Dist_graph_create_adjacent
 /// @param counts  entries in the order of MPI_Dist_graph_neighbors
 /// @par Collective
-/// No; it asks MPI only for what is known locally. An error is thrown on this rank alone: let a
-/// collective call check the pattern, or agree, before any rank waits for another.
+/// No; it asks MPI only for what is known locally. An error is thrown on this rank alone: let a collective call check
+/// the pattern, or agree, before any rank waits for another.
 /// @throws error(errc::invalid_argument)  the communicator has no distributed graph
 /// @throws as `pattern_from_neighbor_alltoallv`
 [[nodiscard]] pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);

@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
-#include "crossdock/detail/base/elements.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
-#include "crossdock/detail/select/route_trials.hpp"
 #include "crossdock/operation.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
+#include "crossdock/route_choice.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 
@@ -27,12 +26,11 @@ class CROSSDOCK_HIDDEN gathering;
 /// @brief The executor that stands for the one that suits.
 inline constexpr const char* automatic_executor = "auto";
 
-/// @brief What is made ready when a neighbor exchange is made, and with a size of items that is new
-/// to it.
+/// @brief What is made ready when a neighbor exchange is made, and with a size of items that is new to it.
 ///
-/// To make a direction ready, ranks that share memory tell each other where their items will lie. A
-/// rank that shares none does it alone, for reverse exchanges when the first one starts. What is
-/// not ready is made so by the first start that needs it, which blocks.
+/// To make a direction ready, ranks that share memory tell each other where their items will lie. A rank that shares
+/// none does it alone, for reverse exchanges when the first one starts. What is not ready is made so by the first start
+/// that needs it, which blocks.
 enum class preparation {
     both,     ///< forward and reverse exchanges
     forward,  ///< forward exchanges
@@ -41,22 +39,19 @@ enum class preparation {
 
 /// @brief How a neighbor exchange is set up; equal on all ranks.
 struct neighbor_options {
-    /// As `make_route` takes it; or "auto": what CROSSDOCK_ROUTE says, and else the cheapest that
-    /// `choose_route` finds; or "auto:measure", which tries the cheapest few. CROSSDOCK_FORCE_ROUTE
-    /// overrules all of them.
+    /// As `make_route` takes it; or "auto": what CROSSDOCK_ROUTE says, and else the cheapest that `choose_route` finds;
+    /// or "auto:measure", which tries the cheapest few. CROSSDOCK_FORCE_ROUTE overrules all of them.
     std::string route = "auto";
     /// An item whose destinations share the next hop is sent there once.
     bool deduplicate = true;
-    /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is
-    /// the default.
+    /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is the default.
     std::size_t max_message_bytes = std::size_t{1} << 30;
-    /// What runs the plan. "persistent": MPI's persistent requests for every message. "shared_memory":
-    /// ranks that share memory read and write each other's items. "auto": what CROSSDOCK_EXECUTOR
-    /// says, and else "shared_memory" where ranks share memory and enough of it is left.
+    /// What runs the plan. "persistent": MPI's persistent requests for every message. "shared_memory": ranks that share
+    /// memory read and write each other's items. "auto": what CROSSDOCK_EXECUTOR says, and else "shared_memory" where
+    /// ranks share memory and enough of it is left.
     std::string executor = automatic_executor;
-    /// Bytes of the items that a route is chosen for, and that exchanges are made ready for now, such
-    /// as 4 for `float`; 0 is the default. The first start with another size makes that one ready,
-    /// too, and blocks.
+    /// Bytes of the items that a route is chosen for, and that exchanges are made ready for now, such as 4 for `float`;
+    /// 0 is the default. The first start with another size makes that one ready, too, and blocks.
     std::size_t item_bytes = 8;
     /// A message between nodes is split over the ranks of its two nodes, so that each carries at
     /// least this many bytes of it; 0: none is, nor if `executor` is `persistent`.
@@ -72,8 +67,7 @@ template <class R>
 concept item_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     item_type<std::ranges::range_value_t<R>>;
 
-/// @brief Values that outlive the call: a variable, or a view such as `std::span`, but no temporary
-/// vector.
+/// @brief Values that outlive the call: a variable, or a view such as `std::span`, but no temporary vector.
 template <class R>
 concept lasting_items = item_range<R> && std::ranges::borrowed_range<R>;
 
@@ -89,9 +83,9 @@ concept same_items =
 
 /// @brief A pattern compiled along a route and ready to be exchanged again and again.
 ///
-/// `items` is the rank's local array (the plan's num_items values), `slots` its output array
-/// (num_slots values). Forward copies items into the slots that need them; reverse brings what is
-/// in the slots home and combines it into the items.
+/// `items` is the rank's local array (the plan's num_items values), `slots` its output array (num_slots values).
+/// Forward copies items into the slots that need them; reverse brings what is in the slots home and combines it into
+/// the items.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
@@ -103,82 +97,70 @@ concept same_items =
 ///
 /// All other calls throw error(errc::invalid_state).
 ///
-/// While active, the input must not change and the output must not be read. Every rank starts the
-/// same exchanges of one object in the same order; different objects (also duplicates, which share
-/// the plan) are independent: any number may be active at once, and be waited for in any order.
+/// @par Collective
+/// Constructors, `duplicate`, `prepare` and starts, over all ranks of the context. The constructor from a pattern
+/// blocks. The others wait for the ranks that share memory, and for all ranks where the communicator has no exchange
+/// yet, `executor` is `shared_memory`, or messages are split. A start waits for nobody, unless it makes something
+/// ready. All other calls are the rank's own.
 ///
-/// Items and slots may be parts of one array, or overlap as addresses, as long as no item that is
-/// sent lies where a slot is filled.
+/// While active, the input must not change and the output must not be read. Every rank starts the same exchanges of one
+/// object in the same order; different objects (also duplicates, which share the plan) are independent: any number may
+/// be active at once, and be waited for in any order. Items and slots may be parts of one array, or overlap as
+/// addresses, as long as no item that is sent lies where a slot is filled. Arrays that stay the same from one start to
+/// the next save a little set-up.
 ///
-/// On a route of several stages, and where ranks share memory, a rank does something for others
-/// inside `test`, `wait` and the library's collective calls, on any context of the process; only on
-/// the same one if MPI was initialised with MPI_THREAD_MULTIPLE. While an exchange is active, a rank
-/// must not block elsewhere (in MPI_Barrier, say) for something that another rank does only after
-/// its wait.
+/// On a route of several stages, and where ranks share memory, a rank does something for others inside `test`, `wait`
+/// and the library's collective calls, on any context of the process; only on the same one if MPI was initialised with
+/// MPI_THREAD_MULTIPLE. While an exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something
+/// that another rank does only after its wait.
 ///
-/// *Preparation.* An exchange is ready when the ranks that share memory have told each other where
-/// items lie; a start then never blocks. The constructor makes ready what the option `prepare`
-/// names, for items of `item_bytes`. The first start with another size, or in a direction that is
-/// not ready, makes it ready, with what `prepare` names. It blocks until the ranks that share memory
-/// start it too (all ranks, if messages are split). Such starts
-/// come in one order on all ranks, and none waits for another exchange in between that a rank starts
-/// only afterwards. Who wants no such start calls `prepare`. The last eight sizes stay ready.
+/// *Preparation.* An exchange is ready when the ranks that share memory have told each other where items lie; a start
+/// then never blocks. The constructor makes ready what the option `prepare` names, for items of `item_bytes`. The first
+/// start with another size, or in a direction that is not ready, makes it ready, with what `prepare` names, and blocks
+/// until the others start it too. Such starts come in one order on all ranks, and none waits for another exchange in
+/// between that a rank starts only afterwards. Who wants no such start calls `prepare`. The last eight sizes stay
+/// ready.
 ///
-/// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and
-/// takes another one after `measure.exchanges_each` exchanges in one direction and with one item
-/// size, or twice as many of all. When each had its turn, or the next may lose too much time, the
-/// one that was fastest on the slowest rank is kept, and the others are freed. Directions and sizes
-/// weigh as often as they occurred in the first route's turn. Every exchange is as right as any
-/// other; in reverse, values combine in the order of the plan, so that the bits may change until
-/// the trials are over. The start after a route's turn waits for all ranks, and makes the next
-/// route ready; such starts come in one order on all ranks. A duplicate has the plan that leads so
-/// far, and tries nothing.
+/// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and takes another one
+/// after `measure.exchanges_each` exchanges in one direction and with one item size, or twice as many of all. When each
+/// had its turn, or the next may lose too much time, the one that was fastest on the slowest rank is kept, and the
+/// others are freed. Directions and sizes weigh as often as they occurred in the first route's turn. Every exchange is
+/// as right as any other; in reverse, values combine in the order of the plan, so that the bits may change until the
+/// trials are over. The start after a route's turn waits for all ranks, and makes the next route ready; such starts
+/// come in one order on all ranks. A duplicate has the plan that leads so far, and tries nothing.
 ///
-/// *Failure.* A start that fails on one rank throws there, and leaves the object idle. The rank
-/// takes part in the exchange all the same: it sends messages without items, and forwards what
-/// others sent. Whoever awaits a message that lacks an item, directly or from a rank that forwards,
-/// gets errc::peer_failed from its `wait` or `test`, and some of its output stays as it was. Where a
-/// route puts items of several ranks into one message, this may be more ranks than those that need
-/// the item. All others get their items. Then every rank may start the next exchange. The rank that
-/// failed completes the one before it first, in its next start; until then it forwards in the
-/// library's collective calls and in the waits of other objects, also if this object has ended.
-/// `context::last_peer_error` says later why the start failed. A faulty start that does not know the
-/// size of the items waits until a rank that shares memory starts with one.
+/// *Failure.* A start that fails on one rank throws there, and leaves the object idle. The rank takes part in the
+/// exchange all the same: it sends messages without items, and forwards what others sent. Whoever awaits a message that
+/// lacks an item, directly or from a rank that forwards, gets errc::peer_failed from its `wait` or `test`, and some of
+/// its output stays as it was. Where a route puts items of several ranks into one message, this may be more ranks than
+/// those that need the item. All others get their items. Then every rank may start the next exchange. The rank that
+/// failed completes the one before it first, in its next start; until then it forwards in the library's collective
+/// calls and in the waits of other objects, also if this object has ended. `context::last_peer_error` says later why the
+/// start failed. A faulty start that does not know the size of the items waits until a rank that shares memory starts
+/// with one.
 ///
-/// Arrays that stay the same from one start to the next save a little set-up.
-///
-/// The destructor does not communicate. An object must be idle when it is destroyed; one that is
-/// not leaves its buffers to the messages under way. After an mpi_error only destruction is legal.
+/// The destructor does not communicate. An object must be idle when it is destroyed; one that is not leaves its buffers
+/// to the messages under way. After an mpi_error only destruction is legal.
 /// @par Thread safety
-/// One thread at a time for all objects of one communicator; several threads with communicators of
-/// their own need MPI_THREAD_MULTIPLE.
+/// One thread at a time for all objects of one communicator; several threads with communicators of their own need
+/// MPI_THREAD_MULTIPLE.
 class neighbor_exchange {
   public:
-    /// @brief Chooses a route, unless one is given, and compiles the plan; or finds it, if one of the
-    /// last exchanges of the context had an equal pattern on all ranks.
+    /// @brief Chooses a route, unless one is given, and compiles the plan; or finds it, if one of the last exchanges of
+    /// the context had an equal pattern on all ranks.
     /// @param where    stays open for the life of this object
     /// @param p        this rank's pattern; not kept
-    /// @param options  equal on all ranks
-    /// @par Collective
-    /// Yes; blocks.
-    /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or
-    /// error(errc::out_of_memory) if a node has not enough memory to share, and `executor` is
-    /// `shared_memory` or `stripe_bytes` is not 0
+    /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or errc::out_of_memory if a node has not
+    /// enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
     neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {});
 
     /// @brief Takes a plan that was compiled elsewhere; `route` and `deduplicate` have no say.
     /// @param compiled  this rank's of plans that belong together
-    /// @param options   equal on all ranks
-    /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of
-    /// ranks
+    /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
     /// @throws error(errc::invalid_plan)   it has more than 32 stages; on all ranks
     /// @throws error(errc::out_of_memory)  as above
-    /// @par Collective
-    /// Yes; waits for the ranks that share memory, and for all where it is the
-    /// communicator's first.
     neighbor_exchange(const context& where, crossdock::plan compiled,
                       const neighbor_options& options = {});
-
     /// @brief As above, with a plan that several may use.
     neighbor_exchange(const context& where, std::shared_ptr<const crossdock::plan> compiled,
                       const neighbor_options& options = {});
@@ -186,17 +168,12 @@ class neighbor_exchange {
     neighbor_exchange(neighbor_exchange&&) noexcept;
     neighbor_exchange& operator=(neighbor_exchange&&) noexcept;
 
-    /// @brief A second object on the same plan, which may be active at the same time.
-    ///
-    /// It is ready for what the option `prepare` names, with items of the size that was made ready
-    /// last.
+    /// @brief A second object on the same plan, which may be active at the same time. It is ready for what the option
+    /// `prepare` names, with items of the size that was made ready last.
     /// @throws error(errc::out_of_memory)  as the constructor
-    /// @par Collective
-    /// Yes; waits for the ranks that share memory, or for all as the constructor.
     [[nodiscard]] neighbor_exchange duplicate() const;
 
-    /// @brief The compiled plan of this rank; during trials that of the last exchange, until the
-    /// next start.
+    /// @brief The compiled plan of this rank; during trials that of the last exchange, until the next start.
     const crossdock::plan& plan() const;
 
     /// @brief The route that the plan was compiled along.
@@ -211,29 +188,23 @@ class neighbor_exchange {
     /// @brief What "auto:measure" tried so far, and found; the same on all ranks.
     std::vector<tried_route> tried_routes() const;
 
-    /// @brief Makes items of a size ready, so that no start blocks: in both directions, or forward
-    /// only where the option `prepare` says so.
+    /// @brief Makes items of a size ready, so that no start blocks: in both directions, or forward only where the
+    /// option `prepare` says so.
     /// @param item_bytes  at least 1; equal on all ranks
-    /// @par Collective
-    /// Yes; waits for the ranks that share memory, or for all as the constructor.
     /// @throws error(errc::invalid_argument)  `item_bytes` is 0; on this rank
     /// @throws error(errc::invalid_state)     an exchange is active; on this rank
     /// @throws error(errc::out_of_memory)     as the constructor
     void prepare(std::size_t item_bytes);
 
-    /// @brief Starts a forward exchange; returns without waiting for anyone.
+    /// @brief Starts a forward exchange.
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)     an array is too short
-    /// @throws error(errc::invalid_argument)  an item that is sent and a slot that is filled lie in
-    /// the same memory
-    /// @throws error(errc::invalid_state)     an exchange is active. Such errors are this rank's
-    /// alone. It then takes part with nothing, unless an exchange was active: `wait` and `test` of
-    /// the ranks that need something of it throw errc::peer_failed.
-    /// @throws error(errc::out_of_memory)     as the constructor, where it makes something ready: on all ranks
-    /// of a node, or on all ranks if messages are split
-    /// @par Collective
-    /// Yes, with every rank of the context; does not block, unless it makes something ready.
+    /// @throws error(errc::invalid_argument)  an item that is sent and a slot that is filled lie in the same memory
+    /// @throws error(errc::invalid_state)     an exchange is active. Such errors are this rank's alone. It then takes
+    /// part with nothing, unless an exchange was active.
+    /// @throws error(errc::out_of_memory)     as the constructor, where it makes something ready: on all ranks of a
+    /// node, or on all ranks if messages are split
     template <lasting_items Items, lasting_items Slots>
     requires same_items<Items, Slots>
     void start(Items&& items, Slots&& slots) {
@@ -251,13 +222,10 @@ class neighbor_exchange {
     template <temporary_range Items>
     void start_bytes(Items&& items, std::span<std::byte> slots, std::size_t item_bytes) = delete;
 
-    /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
-    ///
-    /// Contiguous types travel as bytes, others are packed by MPI. The size of an item is the
-    /// datatype's size; in reverse, its extent.
+    /// @brief As above, with values of an MPI datatype, one per item, `extent` apart. Contiguous types travel as bytes,
+    /// others are packed by MPI. The size of an item is the datatype's size; in reverse, its extent.
     /// @param datatype  committed, at least one byte; may be freed once the exchange is complete
-    /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty
-    /// datatype
+    /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty datatype
     void start(const void* items, void* slots, MPI_Datatype datatype);
 
     /// @brief As above, where items and slots lie in memory in different ways.
@@ -265,16 +233,13 @@ class neighbor_exchange {
     /// @throws error(errc::size_mismatch)  the datatypes differ in bytes
     void start(const void* items, MPI_Datatype item_type, void* slots, MPI_Datatype slot_type);
 
-    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
-    ///
-    /// Values combine on the way, in an order that depends on the plan alone, not on timing.
+    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to). Values combine on
+    /// the way, in an order that depends on the plan alone, not on timing.
     /// @param slots  `num_slots` values or more; only those that receive an item are read
     /// @param items  `num_items` values or more; combined into
-    /// @param op     associative and commutative; copied; must not throw. Items that are arrays of
-    /// numbers combine element by element, unless it takes arrays only.
+    /// @param op     associative and commutative; copied; must not throw. Items that are arrays of numbers combine
+    /// element by element, unless it takes arrays only.
     /// @throws as `start`
-    /// @par Collective
-    /// As `start`.
     template <lasting_items Slots, lasting_items Items, class Op>
     requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
     void start_reverse(Slots&& slots, Items&& items, Op op) {
@@ -301,12 +266,12 @@ class neighbor_exchange {
                              combine_function combine) = delete;
 
     /// @brief As above, with values of an MPI datatype and an MPI operation.
-    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array
-    /// is readable in full extents
-    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI
-    /// ends the program where a predefined operation is not defined for the datatype.
-    /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as
-    /// said; the operation is not commutative
+    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is readable in full
+    /// extents
+    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI ends the program
+    /// where a predefined operation is not defined for the datatype.
+    /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as said; the operation
+    /// is not commutative
     void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
 
     /// @brief Takes part with nothing, as a start that throws does: for a caller that finds a mistake
@@ -315,16 +280,12 @@ class neighbor_exchange {
     /// the size of that one; or the size of the last exchange, if no such rank knows it
     /// @param why         what others are told later (`context::last_peer_error`)
     /// @throws error(errc::invalid_state)  an exchange is active
-    /// @par Collective
-    /// As `start`.
     void fail_start(bool is_reverse, std::size_t item_bytes, const error& why);
 
-    /// @brief Makes progress without waiting; true if the exchange is complete and its output
-    /// valid.
+    /// @brief Makes progress; true if the exchange is complete and its output valid.
     /// @throws error(errc::invalid_state)  no exchange is active
-    /// @throws error(errc::peer_failed)    another rank's start failed, so that items are missing;
-    /// its `rank()` is that rank. The exchange is over, and the next may start.
-    /// @throws what `combine` threw on this rank; the exchange is over, and the next may start
+    /// @throws error(errc::peer_failed)    another rank's start failed, so that items are missing; its `rank()` is that
+    /// rank. The exchange is over, and the next may start, as after what `combine` threw on this rank.
     [[nodiscard]] bool test();
 
     /// @brief Completes the exchange.
@@ -352,15 +313,11 @@ class neighbor_exchange {
     /// @brief What this rank sends in one forward exchange, in all stages.
     traffic statistics() const;
 
-    /// @brief The route, and what each candidate was estimated to cost where it was chosen; some
-    /// lines of text.
+    /// @brief The route, and what each candidate was estimated to cost where it was chosen; some lines of text.
     std::string explain() const;
 
-    /// @brief Gives memory and requests back; the object can then only be destroyed.
-    ///
-    /// The destructor does the same. An exchange that is active keeps its buffers, which are lost.
-    /// @par Collective
-    /// No.
+    /// @brief Gives memory and requests back, as the destructor; the object can then only be destroyed. An exchange
+    /// that is active keeps its buffers, which are lost.
     void close() noexcept;
 
   private:

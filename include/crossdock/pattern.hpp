@@ -12,8 +12,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Neighbors and, for each, a list of indices, in compressed rows (CSR).
 ///
-/// Entry e belongs to rank `ranks[e]` and lists `indices[offsets[e]] … indices[offsets[e+1]-1]`. If
-/// a rank has several entries, their lists in a row are its list.
+/// Entry e belongs to rank `ranks[e]` and lists `indices[offsets[e]] … indices[offsets[e+1]-1]`. If a rank has several
+/// entries, their lists in a row are its list.
 struct neighbor_list {
     std::vector<rank_t> ranks;
     std::vector<count_t> offsets{0};
@@ -31,8 +31,7 @@ struct neighbor_list {
     friend bool operator==(const neighbor_list&, const neighbor_list&) = default;
 };
 
-/// @brief One rank's part of a communication pattern: the items that it sends, and the slots that
-/// it receives into.
+/// @brief One rank's part of a communication pattern: the items that it sends, and the slots that it receives into.
 ///
 /// An *item* is one value of the local array, named by its index. A *slot* is a place in the output
 /// array. The k-th item that s lists for d fills the k-th slot that d lists for s. An item that is
@@ -57,8 +56,7 @@ struct pattern {
 /// @throws error(errc::invalid_argument)    offsets decrease, or a slot is filled twice
 /// @throws error(errc::size_mismatch)       `ranks`, `offsets` and `indices` disagree in length
 /// @par Complexity
-/// Time linear in the number of items sent and received. Memory of one bit for each slot, unless
-/// slots ascend.
+/// Time linear in the number of items sent and received. Memory of one bit for each slot, unless slots ascend.
 void validate(const pattern& p);
 
 /// @brief The arguments of MPI_Neighbor_alltoallv, in items; arrays may be null where counts are 0.
@@ -69,18 +67,16 @@ struct neighbor_alltoallv_arguments {
     std::span<const rank_t> sources;
     std::span<const count_t> receive_counts;
     std::span<const count_t> receive_displacements;
-    /// Optional: an id for each position of the send buffer, up to the largest displacement +
-    /// count. Positions with equal ids hold the same value and are one item; deduplication needs to
-    /// know that.
+    /// Optional: an id for each position of the send buffer, up to the largest displacement + count. Positions with
+    /// equal ids hold the same value and are one item; deduplication needs to know that.
     std::span<const count_t> send_ids = {};
 };
 
 /// @brief Makes a pattern from the arguments of MPI_Neighbor_alltoallv.
 ///
-/// Item i is position i of the send buffer; slot j is position j of the receive buffer. An exchange
-/// leaves gaps between displacements as they are.
-/// @throws error(errc::size_mismatch)     arrays of one side differ in length, or `send_ids` is too
-///          short
+/// Item i is position i of the send buffer; slot j is position j of the receive buffer. An exchange leaves gaps between
+/// displacements as they are.
+/// @throws error(errc::size_mismatch)     arrays of one side differ in length, or `send_ids` is too short
 /// @throws error(errc::invalid_argument)  a count or displacement is negative
 /// @throws as `validate`
 /// @par Source
@@ -100,8 +96,8 @@ struct local_columns {
 
 /// @brief Finds the ghosts of a rank's rows, and renumbers all columns.
 ///
-/// The ghosts are what `pattern_from_needed` takes: item i of its pattern is owned column i, slot j is
-/// ghost j, so that an exchange of the first `num_owned` entries of an array fills those behind.
+/// The ghosts are what `pattern_from_needed` takes: item i of its pattern is owned column i, slot j is ghost j, so that
+/// an exchange of the first `num_owned` entries of an array fills those behind.
 /// @param first_owned, num_owned  the columns that the rank owns, which it need not use
 /// @param columns  the global column of each entry of the rank's rows, as CSR has them, in any order
 /// @par Collective

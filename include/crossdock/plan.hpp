@@ -31,8 +31,7 @@ struct incoming_message {
     friend bool operator==(const incoming_message&, const incoming_message&) = default;
 };
 
-/// @brief The messages of one stage, which may travel at the same time; both lists are sorted by
-/// rank.
+/// @brief The messages of one stage, which may travel at the same time; both lists are sorted by rank.
 struct plan_stage {
     std::vector<outgoing_message> sends;
     std::vector<incoming_message> receives;
@@ -48,12 +47,11 @@ struct delivery {
     friend bool operator==(const delivery&, const delivery&) = default;
 };
 
-/// @brief One rank's plan of an exchange: which messages it sends and receives. Immutable data,
-/// without MPI.
+/// @brief One rank's plan of an exchange: which messages it sends and receives. Immutable data, without MPI.
 ///
-/// A *position* names a value that the rank holds: 0 … num_items-1 are its own items. The items
-/// that it receives follow, in the order of stages and, within a stage, of sources. Messages carry
-/// items and no headers: the plan says which item is where, and where it goes next.
+/// A *position* names a value that the rank holds: 0 … num_items-1 are its own items. The items that it receives
+/// follow, in the order of stages and, within a stage, of sources. Messages carry items and no headers: the plan says
+/// which item is where, and where it goes next.
 ///
 ///     4 ranks, "2x2", two_step, rank 0's item a to ranks 2 and 3 (num_items 1 at rank 0, else 0):
 ///         rank 0  stage 0: sends to 2 {0}
@@ -75,9 +73,8 @@ class plan {
         friend bool operator==(const contents&, const contents&) = default;
     };
 
-    /// @throws error(errc::invalid_plan)  a rank, position or slot is out of range; a position is
-    ///          sent before it is received; a message has no items; or receives do not take
-    ///          consecutive positions
+    /// @throws error(errc::invalid_plan)  a rank, position or slot is out of range; a position is sent before it is
+    /// received; a message has no items; or receives do not take consecutive positions
     /// @par Complexity
     /// Linear in the plan.
     explicit plan(contents data);
@@ -110,49 +107,43 @@ std::string to_string(const plan& p);
 std::string to_json(const plan& p);
 
 /// @brief Reads what `to_json` wrote. The result is equal to the plan that was written.
-/// @throws error(errc::parse_error)   the text is not JSON or has another schema; a field is
-///          missing, unknown or of another type; or a number does not fit
+/// @throws error(errc::parse_error)   the text is not JSON or has another schema; a field is missing, unknown or of
+/// another type; or a number does not fit
 /// @throws error(errc::invalid_plan)  as the constructor
 [[nodiscard]] plan plan_from_json(const std::string& text);
 
 /// @brief Options for compiling plans; equal on all ranks.
 struct compile_options {
-    /// Whether an item is sent once to a next hop that several of its destinations share. If not,
-    /// it is sent once for each.
+    /// Whether an item is sent once to a next hop that several of its destinations share, or once for each.
     bool deduplicate = true;
 };
 
-/// @brief Compiles the patterns of all ranks offline.
-///
-/// Rank p's result is identical to what the overload with a context gives on rank p.
+/// @brief Compiles the patterns of all ranks offline. Rank p's result is identical to what the overload with a context
+/// gives on rank p.
 /// @param regions   P ranks
 /// @param patterns  P patterns, entry p for rank p
 /// @param r         a route made for `regions`
 /// @return P plans, entry p for rank p; no reference to the arguments remains
 /// @throws error(errc::size_mismatch)   there are not P patterns, or their `num_ranks` is not P
-/// @throws error(errc::count_mismatch)  a sender and its receiver disagree; the text names both
-/// ranks
+/// @throws error(errc::count_mismatch)  a sender and its receiver disagree; the text names both ranks
 /// @throws as `validate(pattern)`
 /// @par Complexity
-/// Time and memory O(H n) for H = r.num_stages() and n pairs of an item and a destination. Headers
-/// hold runs of items, and for each run its source and destinations once.
+/// Time and memory O(H n) for H = r.num_stages() and n pairs of an item and a destination. Headers hold runs of items,
+/// and for each run its source and destinations once.
 /// @par Source
-/// One scheme for the three steps of \cite collom2023neighbor and the stages of \cite
-/// selvitopi2019vpt.
+/// One scheme for the three steps of \cite collom2023neighbor and the stages of \cite selvitopi2019vpt.
 [[nodiscard]] std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
                                         const route& r, const compile_options& options = {});
 
-/// @brief Verifies symbolically that the plans bring every item to each slot that needs it, exactly
-/// once.
+/// @brief Verifies symbolically that the plans bring every item to each slot that needs it, exactly once.
 ///
-/// It follows the identity of every value, its source and item, stage by stage through all
-/// positions. The rank that a message names must receive it in the same stage, with the same number
-/// of items. Each slot that a pattern receives into must be filled once, by the item that its
-/// source lists for it; no other slot may be filled.
+/// It follows the identity of every value, its source and item, stage by stage through all positions. The rank that a
+/// message names must receive it in the same stage, with the same number of items. Each slot that a pattern receives
+/// into must be filled once, by the item that its source lists for it; no other slot may be filled.
 /// @param plans     P plans, entry p for rank p
 /// @param patterns  the P patterns that they were compiled from
-/// @throws error(errc::invalid_plan)   the plans do something else; the text names the rank, and
-///          the stage, message or slot
+/// @throws error(errc::invalid_plan)   the plans do something else; the text names the rank, and the stage, message or
+/// slot
 /// @throws error(errc::size_mismatch)  there are not as many plans as patterns
 /// @par Complexity
 /// Time and memory linear in the positions and slots of all plans.
@@ -176,11 +167,8 @@ traffic stage_traffic(const topology& regions, const plan& sender, std::size_t s
 /// @brief The messages and items that `sender` sends in all stages.
 traffic total_traffic(const topology& regions, const plan& sender);
 
-/// @brief The number of items that a rank needs buffers for: those that it sends and receives in
-/// all stages.
-///
-/// An item that the rank forwards counts twice, as it takes space in the message that arrives and
-/// in the one that leaves.
+/// @brief The number of items that a rank needs buffers for: those that it sends and receives in all stages. An item
+/// that the rank forwards counts twice, as it takes space in the message that arrives and in the one that leaves.
 /// @par Source
 /// \cite selvitopi2019vpt counts the buffers for sending, receiving, and storing and forwarding.
 count_t buffer_items(const plan& p);

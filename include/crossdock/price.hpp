@@ -16,8 +16,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 /// @brief What a price depends on besides the plan and the machine.
 struct travel_options {
     count_t item_bytes = 8;
-    /// Whether ranks of a node pass items on in shared memory, without messages; by default they do,
-    /// as in the command line and in Python.
+    /// Whether ranks of a node pass items on in shared memory, without messages; by default they do, as in the command
+    /// line and in Python.
     bool shares_memory = true;
 
     /// @brief Whether items reach a rank of this locality without a message.
@@ -43,13 +43,11 @@ struct stage_price {
 
     /// @brief The time in which the rank's core does something.
     double work() const noexcept { return sending + receiving + matching + copying; }
-    /// @brief The time until the last message has come and its items are copied, if all ranks begin
-    /// together.
+    /// @brief The time until the last message has come and its items are copied, if all ranks begin together.
     ///
-    /// Messages are a pipeline: one is gathered while another is on its way and a third is
-    /// received. So the stage takes as long as one message of mean length from end to end, and
-    /// what the others take where they take longest: at the sender, on the links, or at the
-    /// receiver.
+    /// Messages are a pipeline: one is gathered while another is on its way and a third is received. So the stage takes
+    /// as long as one message of mean length from end to end, and what the others take where they take longest: at the
+    /// sender, on the links, or at the receiver.
     double path() const noexcept;
     /// @brief The same if all messages are packed before any leaves, and unpacked once all have come.
     double path_of_packed() const noexcept {
@@ -65,16 +63,15 @@ inline double stage_seconds(const stage_price& price) noexcept {
     return std::max(price.work(), price.path());
 }
 
-/// @brief The seconds from a rank's start to its end, all stages one after the other, if it waits
-/// for no other rank longer than they take.
+/// @brief The seconds from a rank's start to its end, all stages one after the other, if it waits for no other rank
+/// longer than they take.
 double rank_seconds(std::span<const stage_price> stages) noexcept;
 
-/// @brief The seconds for which a rank occupies a core: its work, and where ranks share cores its
-/// time slices.
+/// @brief The seconds for which a rank occupies a core: its work, and where ranks share cores its time slices.
 ///
-/// A rank sends the messages of a stage in one time slice and receives in the next; for the rest of
-/// each it looks for messages in vain. Items handed over in shared memory cost half a slice: half
-/// of the ranks have their slice later in the same round, and take the items then.
+/// A rank sends the messages of a stage in one time slice and receives in the next; for the rest of each it looks for
+/// messages in vain. Items handed over in shared memory cost half a slice: half of the ranks have their slice later in
+/// the same round, and take the items then.
 double core_seconds(std::span<const stage_price> stages, const machine& m) noexcept;
 
 /// @brief One of the terms of a `stage_price`, with its name.
@@ -97,23 +94,22 @@ const char* dominating_term(const stage_price& price) noexcept;
 
 /// @brief Computes the price of one rank in one stage, message by message.
 ///
-/// A rank that sends n messages and receives m of s bytes each pays, with alpha an overhead, beta
-/// `seconds_per_byte`, and gamma `matching_seconds`,
+/// A rank that sends n messages and receives m of s bytes each pays, with alpha an overhead, beta `seconds_per_byte`,
+/// and gamma `matching_seconds`,
 ///
 ///     sending    n alpha_send               receiving  m alpha_receive
 ///     matching   gamma m^2 / 4              transfer   max(sum beta s sent, sum beta s received)
 ///     injection  sum over the node / R_node
 ///
 /// @par Source
-/// The max-rate model is from \cite gropp2016maxrate. \cite bienz2018irregular bounds the queue
-/// search by gamma m^2. Differs: a message's receive is taken to be, on average, in the middle of
-/// those that still wait.
+/// The max-rate model is from \cite gropp2016maxrate. \cite bienz2018irregular bounds the queue search by gamma m^2.
+/// Differs: a message's receive is taken to be, on average, in the middle of those that still wait.
 class stage_pricer {
   public:
     explicit stage_pricer(const machine& m) : machine_(m) {}
 
-    /// @brief Adds `num_messages` messages of `message_bytes` each, and gathering `num_items` items
-    /// for all of them together.
+    /// @brief Adds `num_messages` messages of `message_bytes` each, and gathering `num_items` items for all of them
+    /// together.
     void send(locality_level level, count_t message_bytes, count_t num_items,
               double num_messages = 1);
     /// @brief Adds messages that the rank receives, without copying their items.
@@ -128,8 +124,7 @@ class stage_pricer {
     void copy(count_t num_bytes, count_t num_items);
 
     /// @brief The price of what was added so far.
-    /// @param node_bytes  bytes that the rank's node sends to other nodes or gets from them,
-    ///          whichever are more
+    /// @param node_bytes  bytes that the rank's node sends to other nodes or gets from them, whichever are more
     stage_price price(count_t node_bytes) const;
 
     /// @brief The bytes of messages added so far that go to other nodes, or come from them.
@@ -149,10 +144,9 @@ class stage_pricer {
     count_t network_bytes_received_ = 0;
 };
 
-/// @brief The seconds of an exchange, in which some stages of a rank wait for slower ranks.
-///
-/// It takes no less than the rank that takes longest for all its stages, and no more than if all
-/// ranks waited for the slowest of each stage. It is taken to be in the middle.
+/// @brief The seconds of an exchange, in which some stages of a rank wait for slower ranks. It takes no less than the
+/// rank that takes longest for all its stages, and no more than if all ranks waited for the slowest of each stage. It
+/// is taken to be in the middle.
 inline double exchange_seconds(double slowest_rank, double slowest_stages) noexcept {
     return (slowest_rank + slowest_stages) / 2;
 }
@@ -167,8 +161,8 @@ struct stage_summary_price {
 /// @brief The price of one route's plans for all ranks together.
 struct plan_price {
     std::vector<stage_summary_price> stages;
-    /// What `exchange_seconds` says of the slowest rank and the slowest stages. Where ranks share
-    /// cores: the `core_seconds` of all ranks divided by the number of cores, if that is more.
+    /// What `exchange_seconds` says of the slowest rank and the slowest stages. Where ranks share cores: the
+    /// `core_seconds` of all ranks divided by the number of cores, if that is more.
     double seconds = 0;
 };
 

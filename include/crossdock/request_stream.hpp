@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -14,11 +15,106 @@
 
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/stream/pending_contexts.hpp"
 #include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "crossdock/stream.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief A queue, first in, first out, in one array. The array is kept when the queue is empty, and becomes larger
+/// when more than half of it is in use.
+template <class Context>
+class context_queue {
+  public:
+    void push(const Context& context) {
+        if (last_ == end_) [[unlikely]]
+            make_room();
+        *last_++ = context;
+    }
+
+    /// @pre at least as many have been pushed and not popped
+    void pop(std::span<Context> into) {
+        std::copy_n(first_, into.size(), into.begin());
+        first_ += into.size();
+        if (first_ == last_) first_ = last_ = memory_.get();
+    }
+
+    /// @brief Forgets what was pushed last, if it is still there.
+    void take_back() noexcept {
+        if (last_ != first_) --last_;
+    }
+
+  private:
+    static constexpr std::size_t least_size = 16;
+
+    // Moves what is pending to the front of the array, or of a larger one. Not inlined, as `push`
+    // is called often and this seldom.
+    [[gnu::noinline]] void make_room() {
+        const auto num_pending = static_cast<std::size_t>(last_ - first_);
+        const auto size = static_cast<std::size_t>(end_ - memory_.get());
+        if (2 * num_pending < size) {
+            std::copy(first_, last_, memory_.get());
+        } else {
+            const std::size_t larger = std::max(2 * size, least_size);
+            auto memory = std::make_unique_for_overwrite<Context[]>(larger);
+            std::copy(first_, last_, memory.get());
+            memory_ = std::move(memory);
+            end_ = memory_.get() + larger;
+        }
+        first_ = memory_.get();
+        last_ = first_ + num_pending;
+    }
+
+    Context* last_ = nullptr;
+    Context* end_ = nullptr;
+    Context* first_ = nullptr;
+    std::unique_ptr<Context[]> memory_;
+};
+
+/// @brief Of one port whose replies come in the order of its requests: a ring for each worker that was asked. A rank
+/// costs a pointer until then.
+template <class Context>
+class ordered_contexts {
+  public:
+    ordered_contexts(rank_t num_ranks, int num_workers)
+        : num_workers_(static_cast<std::size_t>(num_workers)),
+          queues_(static_cast<std::size_t>(num_ranks) * num_workers_) {}
+
+    context_queue<Context>& of(worker_id to) {
+        return queues_[static_cast<std::size_t>(to.rank) * num_workers_ +
+                       static_cast<std::size_t>(to.worker)];
+    }
+
+  private:
+    std::size_t num_workers_;
+    std::vector<context_queue<Context>> queues_;  // per rank and worker
+};
+
+/// @brief Of one port whose replies come in any order: a table, whose free slots are used again.
+template <class Context>
+class numbered_contexts {
+  public:
+    /// @return its slot
+    std::uint32_t add(const Context& context) {
+        if (free_.empty()) {
+            contexts_.push_back(context);
+            return static_cast<std::uint32_t>(contexts_.size() - 1);
+        }
+        const std::uint32_t slot = free_.back();
+        free_.pop_back();
+        contexts_[slot] = context;
+        return slot;
+    }
+
+    /// @pre the slot is in use
+    Context take(std::uint32_t slot) {
+        free_.push_back(slot);
+        return contexts_[slot];
+    }
+
+  private:
+    std::vector<Context> contexts_;
+    std::vector<std::uint32_t> free_;
+};
 
 /// @brief What may be requested, replied, or remembered in between.
 template <class T>
@@ -33,15 +129,12 @@ class request_stream;
 template <request_item Q, request_item R, request_item Context = std::uint64_t>
 class alignas(64) request_port {  // a line of memory for itself: ports belong to different threads
   public:
-    /// @brief Asks a worker. Its reply comes to `on_reply` of this port, with `context`.
+    /// @brief Asks a worker. Its reply comes to `on_reply` of this port, with `context`. Waits and throws as
+    /// `stream_port::push`.
     /// @param to       a worker, or a rank for its worker 0
     /// @param context  stays here and does not travel
-    /// @par Collective
-    /// No. Waits if all buffers are in use, as `back_pressure` says.
-    /// @throws error  as `stream_port::push`
     /// @par Complexity
-    /// A few instructions without lock or atomic. No allocation once as many requests have been
-    /// pending before.
+    /// A few instructions without lock or atomic. No allocation once as many requests have been pending before.
     [[gnu::always_inline]] void request(worker_id to, const Q& item, const Context& context) {
         // The context comes first: a push that waits has stored its item, and may handle the reply.
         if (is_ordered_) {
@@ -56,13 +149,8 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
         request(worker_id{to, 0}, item, context);
     }
 
-    /// @brief Answers and takes what has come, sends what is due, and drives MPI if this thread
-    /// may.
-    /// @return requests answered and replies taken
-    /// @throws error(errc::invalid_state)  called by a handler
+    // As of `stream_port`, of requests and replies together.
     count_t progress() { return worker_->progress(); }
-
-    /// @brief Sends all buffers as they are, or those with requests or replies for `to`.
     void flush() { worker_->flush(); }
     void flush(worker_id to) { worker_->flush(to); }
 
@@ -73,8 +161,6 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
     }
 
     worker_id id() const noexcept { return worker_->id(); }
-
-    /// @brief Requests and replies together.
     stream_statistics statistics() const { return worker_->statistics(); }
 
   private:
@@ -116,14 +202,68 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
     }
 
     template <class Answer>
-    void answer(const stream_arrivals& arrivals, const Answer& handle);
-    template <class OnReply>
-    void take_replies(const stream_arrivals& arrivals, const OnReply& handle);
+    void answer(const stream_arrivals& arrivals, const Answer& handle) {
+        const std::span<const Q> requests = separate(arrivals, requests_);
+        const std::span<R> replies = room(replies_, arrivals.num_items);
+        handle(*this, requests, replies);
 
+        for_each_source(arrivals, [&](worker_id asker, std::size_t first, std::size_t count) {
+            if (is_ordered_) {
+                worker_->push_items(replies_channel, asker,
+                                    std::span<const R>(replies).subspan(first, count));
+                return;
+            }
+            for (std::size_t i = first; i < first + count; ++i) {
+                worker_->push_item(replies_channel, asker, with_slot(replies[i], slots_[i]));
+            }
+        });
+    }
+    template <class OnReply>
+    void take_replies(const stream_arrivals& arrivals, const OnReply& handle) {
+        const std::span<const R> replies = separate(arrivals, replies_);
+        // Copies: the handler may ask more, which changes where contexts are kept.
+        const std::span<Context> contexts = room(contexts_, arrivals.num_items);
+        if (is_ordered_) {
+            for_each_source(arrivals, [&](worker_id asked, std::size_t first, std::size_t count) {
+                ordered_.of(asked).pop(contexts.subspan(first, count));
+            });
+        } else {
+            for (std::size_t i = 0; i < contexts.size(); ++i)
+                contexts[i] = numbered_.take(slots_[i]);
+        }
+        handle(*this, std::span<const Context>(contexts), replies);
+    }
+
+    // The items that came without their slots, which go to `slots_`.
     template <class T>
-    std::span<const T> separate(const stream_arrivals& arrivals, std::vector<T>& items);
+    std::span<const T> separate(const stream_arrivals& arrivals, std::vector<T>& items) {
+        if (is_ordered_) {
+            return {reinterpret_cast<const T*>(arrivals.items),
+                    static_cast<std::size_t>(arrivals.num_items)};
+        }
+        const std::span<T> separated = room(items, arrivals.num_items);
+        const std::span<std::uint32_t> slots = room(slots_, arrivals.num_items);
+        const std::byte* at = arrivals.items;
+        for (std::size_t i = 0; i < separated.size(); ++i, at += sizeof(numbered<T>)) {
+            std::memcpy(&separated[i], at, sizeof(T));
+            std::memcpy(&slots[i], at + sizeof(T), sizeof slots[i]);
+        }
+        return separated;
+    }
+    // Calls run(worker, first, count) for neighboring items that one worker pushed.
     template <class Run>
-    void for_each_source(const stream_arrivals& arrivals, const Run& run) const;
+    void for_each_source(const stream_arrivals& arrivals, const Run& run) const {
+        const auto num_items = static_cast<std::size_t>(arrivals.num_items);
+        if (arrivals.sources == nullptr) {
+            run(worker_of(arrivals.source, num_workers_), 0, num_items);
+            return;
+        }
+        for (std::size_t first = 0, end = 0; first < num_items; first = end) {
+            const std::uint32_t source = arrivals.sources[first];
+            while (end < num_items && arrivals.sources[end] == source) ++end;
+            run(worker_of(source, num_workers_), first, end - first);
+        }
+    }
 
     // The beginning of an array that keeps its memory.
     template <class T>
@@ -153,11 +293,11 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
 ///     port (3,0)   answer: {7, ...} -> {0.5, ...}
 ///     port (0,1)   on_reply: {context, ...}, {0.5, ...}
 ///
-/// Requests and replies are the two channels of one stream, collected and sent as those of
-/// `stream`; a drain brings both to rest, so handlers may ask more for as long as they like.
+/// Requests and replies are the two channels of one stream, collected and sent as those of `stream`; a drain brings
+/// both to rest, so handlers may ask more for as long as they like.
 ///
-/// A context is what the asker wants to know when the reply comes, such as where to store it. It
-/// stays with its port, and what tells the port which one it is depends on the stream:
+/// A context is what the asker wants to know when the reply comes, such as where to store it. It stays with its port,
+/// and what tells the port which one it is depends on the stream:
 ///
 /// | scheme | route | replies of one worker to one port | with each request and reply travels |
 /// |---|---|---|---|
@@ -167,8 +307,8 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
 ///
 /// @tparam Context  what is given back with a reply
 /// @par Source
-/// \cite chandrasekar2024stream runs its index-gather as two streams of items that carry an index.
-/// Differs: where order is kept, no index travels.
+/// \cite chandrasekar2024stream runs its index-gather as two streams of items that carry an index. Differs: where order
+/// is kept, no index travels.
 template <request_item Q, request_item R, request_item Context = std::uint64_t>
 class request_stream : public stream_base<request_port<Q, R, Context>> {
   public:
@@ -178,21 +318,16 @@ class request_stream : public stream_base<request_port<Q, R, Context>> {
     using reply_handler =
         std::function<void(port_type&, std::span<const Context>, std::span<const R> replies)>;
 
-    /// @param where      kept; its nodes are the regions of the route
-    /// @param answer    called where requests came to; sets each of `replies`, which are as many
-    /// and have no value yet
-    /// @param on_reply  called at the port that asked, with a reply for each context
-    /// @param options   as of a `stream`, without priorities. `ordered` and `with_source` are set
-    /// to what the scheme allows. `buffer_items` is the size of the buffers of requests, and of
-    /// replies
-    ///
-    /// The handlers are called by several threads at once if there are several workers.
+    /// @param where     kept; its nodes are the regions of the route
+    /// @param answer    called where requests came to; sets each of `replies`, which are as many and have no value yet
+    /// @param on_reply  called at the port that asked, with a reply for each context; as `answer` by several threads at
+    /// once if there are several workers
+    /// @param options   as of a `stream`, without priorities. `ordered` and `with_source` are set to what the scheme
+    /// allows. `buffer_items` is the size of the buffers of requests, and of replies
     /// @par Collective
     /// Yes; may block.
-    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks,
-    /// there are to be two priorities, or MPI was initialised with less thread support than the
-    /// options need
-    /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
+    /// @throws error(errc::invalid_argument)  there are to be two priorities
+    /// @throws as the constructor of `stream`
     request_stream(const context& where, answer_handler answer, reply_handler on_reply,
                    const stream_options& options = {})
         : base(where, completed(where, options), channels),
@@ -223,7 +358,19 @@ class request_stream : public stream_base<request_port<Q, R, Context>> {
 
     static constexpr std::size_t slot_bytes = sizeof(std::uint32_t);
 
-    static stream_options completed(const context& where, stream_options options);
+    static stream_options completed(const context& where, stream_options options) {
+        on_all_or_none(where.comm(), [&] {
+            if (options.priorities != 1)
+                throw error(errc::invalid_argument,
+                            "priorities is " + std::to_string(options.priorities) +
+                                ", but a stream of requests has one; leave the option at 1");
+        });
+        // Of ordered items, `automatic` shares no buffers.
+        options.route = stream_route(where, options.route);
+        options.ordered = options.route == "direct" && !fills_together(options.scheme);
+        options.with_source = true;
+        return options;
+    }
     static std::array<stream_channel, 2> channels(const stream_options& options) {
         const std::size_t more = options.ordered ? 0 : slot_bytes;
         const auto channel = [&](std::size_t item_bytes) {
@@ -235,97 +382,5 @@ class request_stream : public stream_base<request_port<Q, R, Context>> {
     answer_handler answer_;
     reply_handler on_reply_;
 };
-
-template <request_item Q, request_item R, request_item Context>
-template <class Answer>
-void request_port<Q, R, Context>::answer(const stream_arrivals& arrivals, const Answer& handle) {
-    const std::span<const Q> requests = separate(arrivals, requests_);
-    const std::span<R> replies = room(replies_, arrivals.num_items);
-    handle(*this, requests, replies);
-
-    for_each_source(arrivals, [&](worker_id asker, std::size_t first, std::size_t count) {
-        if (is_ordered_) {
-            worker_->push_items(replies_channel, asker,
-                                std::span<const R>(replies).subspan(first, count));
-            return;
-        }
-        for (std::size_t i = first; i < first + count; ++i) {
-            worker_->push_item(replies_channel, asker, with_slot(replies[i], slots_[i]));
-        }
-    });
-}
-
-template <request_item Q, request_item R, request_item Context>
-template <class OnReply>
-void request_port<Q, R, Context>::take_replies(const stream_arrivals& arrivals,
-                                               const OnReply& handle) {
-    const std::span<const R> replies = separate(arrivals, replies_);
-    // Copies: the handler may ask more, which changes where contexts are kept.
-    const std::span<Context> contexts = room(contexts_, arrivals.num_items);
-    if (is_ordered_) {
-        for_each_source(arrivals, [&](worker_id asked, std::size_t first, std::size_t count) {
-            ordered_.of(asked).pop(contexts.subspan(first, count));
-        });
-    } else {
-        for (std::size_t i = 0; i < contexts.size(); ++i) contexts[i] = numbered_.take(slots_[i]);
-    }
-    handle(*this, std::span<const Context>(contexts), replies);
-}
-
-// The items that came without their slots, which go to `slots_`.
-template <request_item Q, request_item R, request_item Context>
-template <class T>
-std::span<const T> request_port<Q, R, Context>::separate(const stream_arrivals& arrivals,
-                                                         std::vector<T>& items) {
-    if (is_ordered_) {
-        return {reinterpret_cast<const T*>(arrivals.items),
-                static_cast<std::size_t>(arrivals.num_items)};
-    }
-    const std::span<T> separated = room(items, arrivals.num_items);
-    const std::span<std::uint32_t> slots = room(slots_, arrivals.num_items);
-    const std::byte* at = arrivals.items;
-    for (std::size_t i = 0; i < separated.size(); ++i, at += sizeof(numbered<T>)) {
-        std::memcpy(&separated[i], at, sizeof(T));
-        std::memcpy(&slots[i], at + sizeof(T), sizeof slots[i]);
-    }
-    return separated;
-}
-
-// Calls run(worker, first, count) for neighboring items that one worker pushed.
-template <request_item Q, request_item R, request_item Context>
-template <class Run>
-void request_port<Q, R, Context>::for_each_source(const stream_arrivals& arrivals,
-                                                  const Run& run) const {
-    const auto worker_of = [this](std::uint32_t number) {
-        return worker_id{static_cast<rank_t>(number / num_workers_),
-                         static_cast<int>(number % num_workers_)};
-    };
-    const auto num_items = static_cast<std::size_t>(arrivals.num_items);
-    if (arrivals.sources == nullptr) {
-        run(worker_of(arrivals.source), 0, num_items);
-        return;
-    }
-    for (std::size_t first = 0, end = 0; first < num_items; first = end) {
-        const std::uint32_t source = arrivals.sources[first];
-        while (end < num_items && arrivals.sources[end] == source) ++end;
-        run(worker_of(source), first, end - first);
-    }
-}
-
-template <request_item Q, request_item R, request_item Context>
-stream_options request_stream<Q, R, Context>::completed(const context& where,
-                                                        stream_options options) {
-    on_all_or_none(where.comm(), [&] {
-        if (options.priorities != 1)
-            throw error(errc::invalid_argument,
-                        "priorities is " + std::to_string(options.priorities) +
-                            ", but a stream of requests has one; leave the option at 1");
-    });
-    // Of ordered items, `automatic` shares no buffers.
-    options.route = stream_route(where, options.route);
-    options.ordered = options.route == "direct" && !fills_together(options.scheme);
-    options.with_source = true;
-    return options;
-}
 
 }  // namespace crossdock

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/price.hpp"
 #include "crossdock/types.hpp"
@@ -43,8 +43,7 @@ struct operation {
     count_t copied_items = 0;  ///< the number of pieces in which they are copied
 };
 
-/// @brief The operations of all ranks. An operation begins when all those that it requires are
-/// complete.
+/// @brief The operations of all ranks. An operation begins when all those that it requires are complete.
 ///
 ///     rank 1 of a path forwards what rank 0 sends to rank 2:
 ///         0: receive from 0        1: send to 2, requires 0
@@ -80,8 +79,7 @@ class schedule {
     std::vector<std::uint32_t> required_;
 };
 
-/// @brief The schedule by which the executor runs plans. A message leaves when all items that it
-/// forwards have come.
+/// @brief The schedule by which the executor runs plans. A message leaves when all items that it forwards have come.
 /// @param plans  of one route, entry p for rank p
 /// @throws error(errc::size_mismatch)  there are not as many plans as ranks
 /// @par Complexity
@@ -163,18 +161,17 @@ enum class goal_unit : std::uint8_t { nanosecond, picosecond };
 ///         l3 requires l2
 ///         }
 ///
-/// Copying is a `calc` of whole units, before a send and after a receive; less than half a unit is
-/// left out. Items that go through shared memory are written as messages. The comment has the
-/// machine's parameters for the messages of each locality, of the eager protocol; the other
-/// simulator has one set of them for all messages.
+/// Copying is a `calc` of whole units, before a send and after a receive; less than half a unit is left out. Items that
+/// go through shared memory are written as messages. The comment has the machine's parameters for the messages of each
+/// locality, of the eager protocol; the other simulator has one set of them for all messages.
 /// @param layout  says how far messages go
 /// @param m       the machine, which determines how long copying takes
 /// @pre a peer is a rank of `layout`
 /// @par Complexity
 /// Time and memory linear in the schedule; the text of one rank is in memory at a time.
 /// @par Source
-/// \cite hoefler2010loggopsim, Sec. 3: GOAL's operations are sends, receives and computation, and
-/// `requires` is its dependency on completion.
+/// \cite hoefler2010loggopsim, Sec. 3: GOAL's operations are sends, receives and computation, and `requires` is its
+/// dependency on completion.
 void write_goal(std::ostream& to, const rank_layout& layout, const schedule& s, const machine& m,
                 goal_unit unit = goal_unit::nanosecond);
 

@@ -120,38 +120,6 @@ struct received_datatype : received_messages {
     std::vector<std::byte> values;
 };
 
-/// @brief Delivers messages of one size.
-///
-/// T is trivially copyable and default constructible, and not bool.
-///
-/// Several messages to one destination arrive as several, in the order given; so do messages
-/// without values, and those to the rank itself.
-/// @param messages  borrowed for the call
-/// @par Collective
-/// As `exchange_bytes`.
-/// @throws error(errc::size_mismatch)  `values` is shorter than the messages; on all ranks
-/// @throws error(errc::count_mismatch) `count` differs between ranks; on all ranks
-/// @throws as `exchange_bytes`
-/// @par Source
-/// \cite geyko2024sdde (MPIX_Alltoall_crs)
-template <class T>
-[[nodiscard]] received<T> sparse_exchange(const context& where,
-                                          const constant_messages<T>& messages,
-                                          const exchange_options& options = {});
-
-/// @brief Delivers messages of any size.
-/// @throws error(errc::size_mismatch)      arrays disagree in length; on all ranks
-/// @throws error(errc::invalid_argument)   a count or displacement is negative; on all ranks
-/// @throws as `exchange_bytes`
-/// @par Collective
-/// As `exchange_bytes`.
-/// @par Source
-/// \cite geyko2024sdde (MPIX_Alltoallv_crs)
-template <class T>
-[[nodiscard]] received<T> sparse_exchange(const context& where,
-                                          const variable_messages<T>& messages,
-                                          const exchange_options& options = {});
-
 /// @brief A contiguous range of integers of 32 or 64 bits, or a list of them in braces.
 ///
 ///     std::vector<int>, std::array<rank_t, 2>, std::span<const std::int64_t>, {3, 0}
@@ -183,31 +151,6 @@ class integer_range {
     std::size_t size_;
     bool is_narrow_;
 };
-
-/// @brief As above: `counts[i]` of `values`, one after the other, to rank `destinations[i]`.
-///
-///     for (const auto& [source, items] : sparse_exchange(world, {3, 0}, {1, 2}, values)) ...
-/// @param destinations  borrowed for the call, as all ranges here: temporaries will do
-/// @param values        a contiguous range of T, one after the other
-/// @throws error(errc::rank_out_of_range)  a destination is not a rank; on all ranks
-template <std::ranges::contiguous_range Values>
-[[nodiscard]] auto sparse_exchange(const context& where, const integer_range& destinations,
-                                   const integer_range& counts, const Values& values,
-                                   const exchange_options& options = {});
-
-/// @brief Delivers values of a committed MPI datatype, which need not be contiguous.
-/// @return values at the same places of their extent as they were sent from; gaps are zero
-/// @throws error(errc::invalid_argument)  `datatype` is MPI_DATATYPE_NULL, or has no bytes; on all
-/// ranks
-/// @throws as the others
-/// @par Collective
-/// As `exchange_bytes`.
-[[nodiscard]] received_datatype sparse_exchange(const context& where,
-                                                const constant_datatype_messages& messages,
-                                                const exchange_options& options = {});
-[[nodiscard]] received_datatype sparse_exchange(const context& where,
-                                                const variable_datatype_messages& messages,
-                                                const exchange_options& options = {});
 
 namespace exchange_detail {
 
@@ -241,19 +184,49 @@ received<T> arrange(const byte_inbox& inbox) {
 
 }  // namespace exchange_detail
 
+/// @brief Delivers messages of one size. T is trivially copyable and default constructible, and not bool.
+///
+/// Several messages to one destination arrive as several, in the order given; so do messages without values, and those
+/// to the rank itself. All arguments are borrowed for the call. These functions are collective as `exchange_bytes`, and
+/// throw on all ranks or on none, also what that throws.
+/// @throws error(errc::size_mismatch)  `values` is shorter than the messages
+/// @throws error(errc::count_mismatch) `count` differs between ranks
+/// @par Source
+/// \cite geyko2024sdde (MPIX_Alltoall_crs)
 template <class T>
-received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
-                            const exchange_options& options) {
+[[nodiscard]] received<T> sparse_exchange(const context& where,
+                                          const constant_messages<T>& messages,
+                                          const exchange_options& options = {}) {
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto to_send = exchange_detail::constant_bytes_to_send(
         messages.destinations, messages.count, std::as_bytes(messages.values), sizeof(T));
     return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 
+/// @brief Delivers messages of any size.
+/// @throws error(errc::size_mismatch)      arrays disagree in length
+/// @throws error(errc::invalid_argument)   a count or displacement is negative
+/// @par Source
+/// \cite geyko2024sdde (MPIX_Alltoallv_crs)
+template <class T>
+[[nodiscard]] received<T> sparse_exchange(const context& where,
+                                          const variable_messages<T>& messages,
+                                          const exchange_options& options = {}) {
+    static_assert(exchange_detail::is_exchangeable<T>);
+    const auto to_send = exchange_detail::variable_bytes_to_send(
+        messages.destinations, messages.counts, messages.displacements,
+        std::as_bytes(messages.values), sizeof(T));
+    return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
+}
+
+/// @brief As above: `counts[i]` of `values`, one after the other, to rank `destinations[i]`.
+///
+///     for (const auto& [source, items] : sparse_exchange(world, {3, 0}, {1, 2}, values)) ...
+/// @param values  a contiguous range of T; temporaries will do for all ranges
 template <std::ranges::contiguous_range Values>
-auto sparse_exchange(const context& where, const integer_range& destinations,
-                     const integer_range& counts, const Values& values,
-                     const exchange_options& options) {
+[[nodiscard]] auto sparse_exchange(const context& where, const integer_range& destinations,
+                                   const integer_range& counts, const Values& values,
+                                   const exchange_options& options = {}) {
     using T = std::ranges::range_value_t<Values>;
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto to_send = exchange_detail::listed_bytes_to_send(
@@ -261,14 +234,14 @@ auto sparse_exchange(const context& where, const integer_range& destinations,
     return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
 }
 
-template <class T>
-received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
-                            const exchange_options& options) {
-    static_assert(exchange_detail::is_exchangeable<T>);
-    const auto to_send = exchange_detail::variable_bytes_to_send(
-        messages.destinations, messages.counts, messages.displacements,
-        std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(where, to_send, options));
-}
+/// @brief Delivers values of a committed MPI datatype, which need not be contiguous.
+/// @return values at the same places of their extent as they were sent from; gaps are zero
+/// @throws error(errc::invalid_argument)  `datatype` is MPI_DATATYPE_NULL, or has no bytes
+[[nodiscard]] received_datatype sparse_exchange(const context& where,
+                                                const constant_datatype_messages& messages,
+                                                const exchange_options& options = {});
+[[nodiscard]] received_datatype sparse_exchange(const context& where,
+                                                const variable_datatype_messages& messages,
+                                                const exchange_options& options = {});
 
 }  // namespace crossdock

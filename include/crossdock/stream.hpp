@@ -2,10 +2,12 @@
 /// @brief A continuous flow of small items from many threads to many others.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
-#include <iterator>
 #include <span>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -15,9 +17,45 @@
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/stream/stream_core_mpi.hpp"
-#include "crossdock/stream_codec.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief To be specialised for types that are not trivially copyable; here for strings and vectors.
+///
+/// | member | gives |
+/// |---|---|
+/// | `num_bytes(item)` | the bytes that `write` needs |
+/// | `write(item, to)` | writes them to `std::byte* to`, which may be null if they are none |
+/// | `read(bytes)` | the item, from `std::span<const std::byte>` of that size |
+template <class T>
+struct stream_codec;
+
+template <>
+struct stream_codec<std::string> {
+    static std::size_t num_bytes(const std::string& item) { return item.size(); }
+    static void write(const std::string& item, std::byte* to) {
+        if (!item.empty()) std::memcpy(to, item.data(), item.size());
+    }
+    static std::string read(std::span<const std::byte> bytes) {
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+};
+
+template <class Value>
+requires std::is_trivially_copyable_v<Value>
+struct stream_codec<std::vector<Value>> {
+    static std::size_t num_bytes(const std::vector<Value>& item) {
+        return item.size() * sizeof(Value);
+    }
+    static void write(const std::vector<Value>& item, std::byte* to) {
+        if (!item.empty()) std::memcpy(to, item.data(), num_bytes(item));
+    }
+    static std::vector<Value> read(std::span<const std::byte> bytes) {
+        std::vector<Value> item(bytes.size() / sizeof(Value));
+        if (!item.empty()) std::memcpy(item.data(), bytes.data(), bytes.size());
+        return item;
+    }
+};
 
 /// @brief Items that came together to one worker.
 template <class T>
@@ -33,14 +71,12 @@ class stream_batch {
     std::size_t size() const noexcept { return items_.size(); }
     const T& operator[](std::size_t i) const { return items_[i]; }
 
-    /// @brief Who pushed item `i`. Only with the option `with_source`. Of items that have combined:
-    /// who pushed the one that had waited in the buffer, which is the first argument of the
-    /// combining function.
+    /// @brief Who pushed item `i`. Only with the option `with_source`. Of items that have combined: who pushed the one
+    /// that had waited in the buffer, which is the first argument of the combining function.
     worker_id source(std::size_t i) const noexcept {
         const std::uint32_t number =
             arrivals_->sources != nullptr ? arrivals_->sources[i] : arrivals_->source;
-        const auto workers = static_cast<std::uint32_t>(num_workers_);
-        return {static_cast<rank_t>(number / workers), static_cast<int>(number % workers)};
+        return worker_of(number, static_cast<std::uint32_t>(num_workers_));
     }
 
   private:
@@ -77,11 +113,10 @@ class stream_drain {
 
     /// @brief Makes progress until everything is at rest, and yields the core in between.
     ///
-    /// Other drains that this thread has begun make progress, too, and their handlers run, so that
-    /// ranks may wait for the drains of several streams in different orders.
-    /// @throws  the first exception that a handler of this worker has thrown, or, if only handlers
-    /// of other workers have, error(errc::handler_failed) with the highest rank of theirs. All
-    /// workers of all ranks throw.
+    /// Other drains that this thread has begun make progress, too, and their handlers run, so that ranks may wait for
+    /// the drains of several streams in different orders.
+    /// @throws  the first exception that a handler of this worker has thrown, or, if only handlers of other workers
+    /// have, error(errc::handler_failed) with the highest rank of theirs. All workers of all ranks throw.
     void wait() {
         while (!test()) std::this_thread::yield();
     }
@@ -101,35 +136,31 @@ class stream;
 /// | draining | `progress()`, the drain's `test()` and `wait()`, `statistics()` | open at its end |
 /// | closed | `statistics()` | |
 ///
-/// Handlers run inside `progress()`, a drain's `test()` and `wait()`, and, with
-/// `back_pressure::progress`, inside a push that has filled a buffer, on the thread that calls
-/// them. They may push, to their own worker too, and never wait: buffers beyond the bound are
-/// taken.
+/// Handlers run inside `progress()`, a drain's `test()` and `wait()`, and, with `back_pressure::progress`, inside a
+/// push that has filled a buffer, on the thread that calls them. They may push, to their own worker too, and never
+/// wait: buffers beyond the bound are taken.
 ///
 /// @par Thread safety
-/// One thread at a time to a port; any number of ports at once. The thread that begins a drain
-/// also tests it or waits for it.
+/// One thread at a time to a port; any number of ports at once. The thread that begins a drain also tests it or waits
+/// for it.
 template <class T, class Combine = keep_all>
 class stream_port {
   public:
-    /// @brief Appends an item to the buffer for `to`. The buffer is sent when it is full, or for
-    /// one of the other reasons in `flush_cause`.
+    /// @brief Appends an item to the buffer for `to`. The buffer is sent when it is full, or for one of the other
+    /// reasons in `flush_cause`. Waits if all buffers are in use, as `back_pressure` says.
     /// @param to    a worker, or a rank for its worker 0
-    /// @par Collective
-    /// No. Waits if all buffers are in use, as `back_pressure` says.
     /// @throws error(errc::rank_out_of_range)  there is no such worker
-    /// @throws error(errc::invalid_state)   outside handlers during a drain or after `close()`; or
-    /// no buffer is free, with `back_pressure::fail`
-    /// @throws error(errc::size_mismatch)   an item with a codec does not fit into a buffer: it
-    /// takes 16 bytes and its own, rounded up to a multiple of 8
+    /// @throws error(errc::invalid_state)   outside handlers during a drain or after `close()`; or no buffer is free,
+    /// with `back_pressure::fail`
+    /// @throws error(errc::size_mismatch)   an item with a codec does not fit into a buffer: it takes 16 bytes and its
+    /// own, rounded up to a multiple of 8
     /// @throws error(errc::handler_failed)  a handler has thrown somewhere: the stream has ended
     /// @par Complexity
     /// A few instructions without lock or atomic.
     void push(worker_id to, const T& item) { push_on(0, to, item); }
     void push(rank_t to, const T& item) { push_on(0, {to, 0}, item); }
 
-    /// @brief As `push`, with the urgent priority: sent at the next `progress()`, and handled
-    /// first.
+    /// @brief As `push`, with the urgent priority: sent at the next `progress()`, and handled first.
     /// @throws error(errc::invalid_argument)  the stream has one priority
     void push_urgent(worker_id to, const T& item) {
         require_priorities();
@@ -152,24 +183,21 @@ class stream_port {
     void flush() { worker_->flush(); }
     void flush(worker_id to) { worker_->flush(to); }
 
-    /// @brief From now on the buffer for `to` is full with so many items, so that a worker that is
-    /// sent few items gets them sooner. Sends what the buffer holds. With some routes and schemes
-    /// the buffer is for other workers as well.
+    /// @brief From now on the buffer for `to` is full with so many items, so that a worker that is sent few items gets
+    /// them sooner. Sends what the buffer holds. With some routes and schemes the buffer is for other workers as well.
     /// @param num_items  at most what the options' `buffer_items` says
     /// @throws error(errc::rank_out_of_range)  there is no such worker
-    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is filled
-    /// by several workers (`pp`, `node`) or holds items of any size
+    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is filled by several workers
+    /// (`pp`, `node`) or holds items of any size
     void set_buffer_items(worker_id to, count_t num_items) {
         worker_->set_buffer_items(to, num_items);
     }
 
-    /// @brief Begins to bring the stream to rest. Every port of every rank must call it. From then
-    /// on only handlers may push, until all items are handled, those that handlers push included.
+    /// @brief Begins to bring the stream to rest. Every port of every rank must call it; it does not wait. From then on
+    /// only handlers may push, until all items are handled, those that handlers push included.
     ///
-    /// When the drain has ended, the port may push again. So drains divide a stream into phases,
-    /// and no item of a phase is handled before the port's drain of the phase before has ended.
-    /// @par Collective
-    /// Yes, over all ports; does not wait.
+    /// When the drain has ended, the port may push again. So drains divide a stream into phases, and no item of a phase
+    /// is handled before the port's drain of the phase before has ended.
     /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
     [[nodiscard]] stream_drain drain() {
         worker_->start_drain();
@@ -184,7 +212,30 @@ class stream_port {
     stream_port(stream_worker& worker, const Combine& combine, int num_priorities)
         : worker_(&worker), combine_(&combine), num_priorities_(num_priorities) {}
 
-    void push_on(int priority, worker_id to, const T& item);
+    void push_on(int priority, worker_id to, const T& item) {
+        if constexpr (!std::is_trivially_copyable_v<T>) {
+            bytes_.resize(stream_codec<T>::num_bytes(item));
+            stream_codec<T>::write(item, bytes_.data());
+            worker_->push_record(priority, to, bytes_.data(), bytes_.size());
+        } else if constexpr (std::is_same_v<Combine, keep_all>) {
+            worker_->push_item(priority, to, item);
+        } else {
+            const auto key_of = [this](const std::byte* waiting) {
+                T other;
+                std::memcpy(&other, waiting, sizeof(T));
+                return static_cast<std::uint64_t>(combine_->key_of(other));
+            };
+            const auto combine = [this, &item](std::byte* waiting) {
+                T both;
+                std::memcpy(&both, waiting, sizeof(T));
+                combine_->combine(both, item);
+                std::memcpy(waiting, &both, sizeof(T));
+            };
+            worker_->push_combining(priority, to, item,
+                                    static_cast<std::uint64_t>(combine_->key_of(item)), key_of,
+                                    combine);
+        }
+    }
     void require_priorities() const {
         if (num_priorities_ < 2) {
             throw error(errc::invalid_argument, "an urgent item needs the option priorities = 2");
@@ -216,8 +267,8 @@ class stream_base : private stream_sink {
     stream_scheme scheme() const noexcept { return core_.scheme(); }
     const stream_layout& layout() const noexcept { return core_.layout(); }
 
-    /// @brief Drives MPI if this thread may. Handles nothing. A communication thread of the user's
-    /// calls it again and again.
+    /// @brief Drives MPI if this thread may. Handles nothing. A communication thread of the user's calls it again and
+    /// again.
     void drive() { core_.drive(); }
 
     /// @brief Ends the stream.
@@ -231,10 +282,8 @@ class stream_base : private stream_sink {
     stream_statistics statistics() const { return core_.statistics(); }
 
   protected:
-    /// @brief With the channels that `channels_of(options)` returns.
-    ///
-    /// The core is made before the derived class and ends after it: it calls its sink only from a
-    /// port.
+    /// @brief With the channels that `channels_of(options)` returns. The core is made before the derived class and ends
+    /// after it: it calls its sink only from a port.
     template <class ChannelsOf>
     stream_base(const context& where, const stream_options& options, ChannelsOf&& channels_of)
         : options_(with_reserve([&] { return options; })),
@@ -256,8 +305,8 @@ class stream_base : private stream_sink {
 
 /// @brief Sends small items of type T from any worker to any worker, many in one message.
 ///
-/// Each process has `options.workers` workers, each worker a port, and each port belongs to one
-/// thread at a time. Items for workers that share memory are never sent by MPI.
+/// Each process has `options.workers` workers, each worker a port, and each port belongs to one thread at a time. Items
+/// for workers that share memory are never sent by MPI.
 ///
 ///     4 ranks, 2 workers each:  port (0,1) pushes to (3,0)   the handler runs at port (3,0)
 ///
@@ -267,16 +316,14 @@ class stream_base : private stream_sink {
 /// | MPI_THREAD_FUNNELED | the main thread, in a port's `progress()` or the stream's `drive()` |
 /// | MPI_THREAD_SERIALIZED or _MULTIPLE | whichever worker comes first, or the progress thread |
 ///
-/// With MPI_THREAD_SERIALIZED the user must not call MPI while workers push. With the option
-/// `communication_thread` no worker does: only the progress thread, or who calls the stream's
-/// `drive()`.
+/// With MPI_THREAD_SERIALIZED the user must not call MPI while workers push. With the option `communication_thread` no
+/// worker does: only the progress thread, or who calls the stream's `drive()`.
 ///
 /// @tparam T        trivially copyable, or with a `stream_codec`
 /// @tparam Combine  `keep_all` or `combine_by_key`; for trivially copyable T
 /// @par Source
-/// \cite chandrasekar2024stream. Differs: workers that share memory hand buffers over in place,
-/// also between processes; any route may lie between processes; and what else `docs/stream.md`
-/// lists.
+/// \cite chandrasekar2024stream. Differs: workers that share memory hand buffers over in place, also between processes;
+/// any route may lie between processes; and what else `docs/stream.md` lists.
 template <class T, class Combine = keep_all>
 class stream : public stream_base<stream_port<T, Combine>> {
     static constexpr bool has_codec = !std::is_trivially_copyable_v<T>;
@@ -288,15 +335,15 @@ class stream : public stream_base<stream_port<T, Combine>> {
     using port_type = stream_port<T, Combine>;
     using handler = std::function<void(port_type&, const stream_batch<T>&)>;
 
-    /// @param where     kept; its nodes are the regions of the route
-    /// @param handle    called with every batch that comes, at the port it came to; by several
-    /// threads at once if there are several workers
+    /// @param where    kept; its nodes are the regions of the route
+    /// @param handle   called with every batch that comes, at the port it came to; by several threads at once if there
+    /// are several workers
     /// @param options  equal on all ranks but for `pressure`
     /// @param combine  equal on all ranks
     /// @par Collective
     /// Yes; may block.
-    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks,
-    /// or MPI was initialised with less thread support than the options need
+    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, or MPI was
+    /// initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     stream(const context& where, handler handle, const stream_options& options = {},
            Combine combine = {})
@@ -312,9 +359,43 @@ class stream : public stream_base<stream_port<T, Combine>> {
   private:
     using base = stream_base<stream_port<T, Combine>>;
 
-    void handle(stream_worker& worker, const stream_arrivals& arrivals) override;
-    std::uint64_t key(const std::byte* item) const override;
-    void combine(std::byte* into, const std::byte* item) const override;
+    void handle(stream_worker& worker, const stream_arrivals& arrivals) override {
+        port_type& port = this->port(worker.id().worker);
+        if constexpr (has_codec) {
+            std::vector<T>& items = decoded_[static_cast<std::size_t>(worker.id().worker)];
+            items.clear();
+            const std::byte* at = arrivals.items;
+            for (count_t i = 0; i < arrivals.num_items; ++i) {
+                stream_record record;
+                std::memcpy(&record, at, sizeof record);
+                items.push_back(stream_codec<T>::read({at + sizeof record, record.num_bytes}));
+                at += stream_record::room(record.num_bytes);
+            }
+            handle_(port, stream_batch<T>(items, arrivals, base::num_workers()));
+        } else {
+            const std::span<const T> items(reinterpret_cast<const T*>(arrivals.items),
+                                           static_cast<std::size_t>(arrivals.num_items));
+            handle_(port, stream_batch<T>(items, arrivals, base::num_workers()));
+        }
+    }
+    std::uint64_t key(const std::byte* item) const override {
+        if constexpr (combines) {
+            T value;
+            std::memcpy(&value, item, sizeof(T));
+            return static_cast<std::uint64_t>(combine_.key_of(value));
+        }
+        return 0;
+    }
+    void combine(std::byte* into, const std::byte* item) const override {
+        if constexpr (combines) {
+            T both;
+            T value;
+            std::memcpy(&both, into, sizeof(T));
+            std::memcpy(&value, item, sizeof(T));
+            combine_.combine(both, value);
+            std::memcpy(into, &both, sizeof(T));
+        }
+    }
 
     static std::vector<stream_channel> channels(const stream_options& options) {
         constexpr std::size_t item_bytes = has_codec ? 0 : sizeof(T);
@@ -329,74 +410,5 @@ class stream : public stream_base<stream_port<T, Combine>> {
     Combine combine_;
     std::vector<std::vector<T>> decoded_;  // per worker, of items with a codec
 };
-
-template <class T, class Combine>
-void stream_port<T, Combine>::push_on(int priority, worker_id to, const T& item) {
-    if constexpr (!std::is_trivially_copyable_v<T>) {
-        bytes_.resize(stream_codec<T>::num_bytes(item));
-        stream_codec<T>::write(item, bytes_.data());
-        worker_->push_record(priority, to, bytes_.data(), bytes_.size());
-    } else if constexpr (std::is_same_v<Combine, keep_all>) {
-        worker_->push_item(priority, to, item);
-    } else {
-        const auto key_of = [this](const std::byte* waiting) {
-            T other;
-            std::memcpy(&other, waiting, sizeof(T));
-            return static_cast<std::uint64_t>(combine_->key_of(other));
-        };
-        const auto combine = [this, &item](std::byte* waiting) {
-            T both;
-            std::memcpy(&both, waiting, sizeof(T));
-            combine_->combine(both, item);
-            std::memcpy(waiting, &both, sizeof(T));
-        };
-        worker_->push_combining(priority, to, item,
-                                static_cast<std::uint64_t>(combine_->key_of(item)), key_of,
-                                combine);
-    }
-}
-
-template <class T, class Combine>
-std::uint64_t stream<T, Combine>::key(const std::byte* item) const {
-    if constexpr (combines) {
-        T value;
-        std::memcpy(&value, item, sizeof(T));
-        return static_cast<std::uint64_t>(combine_.key_of(value));
-    }
-    return 0;
-}
-
-template <class T, class Combine>
-void stream<T, Combine>::combine(std::byte* into, const std::byte* item) const {
-    if constexpr (combines) {
-        T both;
-        T value;
-        std::memcpy(&both, into, sizeof(T));
-        std::memcpy(&value, item, sizeof(T));
-        combine_.combine(both, value);
-        std::memcpy(into, &both, sizeof(T));
-    }
-}
-
-template <class T, class Combine>
-void stream<T, Combine>::handle(stream_worker& worker, const stream_arrivals& arrivals) {
-    port_type& port = this->port(worker.id().worker);
-    if constexpr (has_codec) {
-        std::vector<T>& items = decoded_[static_cast<std::size_t>(worker.id().worker)];
-        items.clear();
-        const std::byte* at = arrivals.items;
-        for (count_t i = 0; i < arrivals.num_items; ++i) {
-            stream_record record;
-            std::memcpy(&record, at, sizeof record);
-            items.push_back(stream_codec<T>::read({at + sizeof record, record.num_bytes}));
-            at += stream_record::room(record.num_bytes);
-        }
-        handle_(port, stream_batch<T>(items, arrivals, base::num_workers()));
-    } else {
-        const std::span<const T> items(reinterpret_cast<const T*>(arrivals.items),
-                                       static_cast<std::size_t>(arrivals.num_items));
-        handle_(port, stream_batch<T>(items, arrivals, base::num_workers()));
-    }
-}
 
 }  // namespace crossdock

@@ -15,8 +15,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A run-length code for consecutive ranks, whose regions are numbered in cyclic order.
 ///
-/// Rank `first_rank + i` belongs to region `first_region + (i / run_length) % num_regions`, for
-/// every i in [0, num_ranks).
+/// Rank `first_rank + i` belongs to region `first_region + (i / run_length) % num_regions`, for every i in [0,
+/// num_ranks).
 ///
 ///     "2x4"        {0, 8, 0, 2, 4}:  0 0 0 0 1 1 1 1
 ///     "cyclic:2x4" {0, 8, 0, 2, 1}:  0 1 0 1 0 1 0 1
@@ -32,9 +32,8 @@ struct placement {
 
 /// @brief The regions of P ranks; a region is the unit of locality, usually a node.
 ///
-/// Regions may differ in size and need not be contiguous. Ordinary placements (blocks, round-robin,
-/// or a few of both) take a few words for any number of ranks. Only an irregular placement needs a
-/// table of length P.
+/// Regions may differ in size and need not be contiguous. Ordinary placements (blocks, round-robin, or a few of both)
+/// take a few words for any number of ranks. Only an irregular placement needs a table of length P.
 ///
 ///     ranks   0 1 2 3 4          "2,3"
 ///     region  0 0 1 1 1
@@ -45,7 +44,7 @@ class topology {
     /// @throws error(errc::invalid_topology)  `num_ranks` < 1
     [[nodiscard]] static topology one_region(rank_t num_ranks);
 
-    /// @brief Reads a topology from text.
+    /// @brief Reads a topology from text: plain decimal digits, no white space.
     ///
     /// | text | meaning |
     /// |---|---|
@@ -53,33 +52,25 @@ class topology {
     /// | `16,16,8` | consecutive regions of these sizes; `2x16,8` is the same |
     /// | `cyclic:4x16` | 4 regions of 16, ranks dealt round-robin |
     /// | `list:0,1,0,1` | the region of every rank; regions are renumbered 0, 1, … by number |
-    ///
-    /// Numbers are plain decimal digits; there is no white space.
-    ///
-    /// @param text       as above
     /// @param num_ranks  the number of ranks that the text must describe
-    /// @throws error(errc::invalid_topology)  the text is malformed or describes another number of
-    ///          ranks
+    /// @throws error(errc::invalid_topology)  the text is malformed or describes another number of ranks
     [[nodiscard]] static topology from_string(std::string_view text, rank_t num_ranks);
 
     /// @brief Reads a topology from text, with as many ranks as the text describes.
     [[nodiscard]] static topology from_string(std::string_view text);
 
-    /// @brief Makes a topology from the region of every rank. Regions are renumbered 0, 1, … in
-    /// increasing order.
+    /// @brief Makes a topology from the region of every rank. Regions are renumbered 0, 1, … in increasing order.
     /// @throws error(errc::invalid_topology)  there are no ranks, or a region is negative
     /// @par Complexity
     /// Time O(P log P).
     [[nodiscard]] static topology from_regions(std::span<const region_t> region_of_rank);
 
-    /// @brief Makes a topology from consecutive placements, as `placements()` returns them.
-    ///
-    /// The argument need not be the shortest code; `placements()` of the result is the shortest.
-    /// @throws error(errc::invalid_topology)  a field is out of range, the placements do not cover
-    ///          0 … P-1, or a region has no rank
+    /// @brief Makes a topology from consecutive placements, as `placements()` returns them. The argument need not be
+    /// the shortest code; `placements()` of the result is the shortest.
+    /// @throws error(errc::invalid_topology)  a field is out of range, the placements do not cover 0 … P-1, or a region
+    /// has no rank
     /// @par Complexity
-    /// Time linear in the number of runs, which are consecutive ranks of one region; also in
-    /// `from_string`.
+    /// Time linear in the number of runs, which are consecutive ranks of one region; also in `from_string`.
     [[nodiscard]] static topology from_placements(std::span<const placement> placements);
 
     rank_t num_ranks() const noexcept { return num_ranks_; }
@@ -104,10 +95,8 @@ class topology {
     /// @throws error(errc::rank_out_of_range)  the region has no such local rank
     rank_t rank_at(region_t region, rank_t local_rank) const;
 
-    /// @brief The run-length code; equal topologies have equal codes.
-    ///
-    /// Each placement takes as many whole runs, which are consecutive ranks of one region, as
-    /// follow its rule. Only its last run may be shorter than `run_length`.
+    /// @brief The run-length code; equal topologies have equal codes. Each placement takes as many whole runs, which
+    /// are consecutive ranks of one region, as follow its rule. Only its last run may be shorter than `run_length`.
     ///
     ///     "2x16,8,3x4"  {0, 40, 0, 3, 16} {40, 12, 3, 3, 4}
     std::vector<placement> placements() const { return placements_; }

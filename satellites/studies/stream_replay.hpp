@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "crossdock/detail/stream/latency_histogram.hpp"
-#include "crossdock/detail/stream/scheme.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 #include "crossdock/machine.hpp"
+#include "src/stream/scheme.hpp"
 
 namespace crossdock::bench::studies {
 

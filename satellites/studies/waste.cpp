@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "bench/stream/random.hpp"
-#include "crossdock/detail/stream/scheme.hpp"
 #include "crossdock/error.hpp"
 #include "crossdock/machine.hpp"
 #include "satellites/studies/print_record.hpp"
+#include "src/stream/scheme.hpp"
 #include "tools/inputs/generate.hpp"
 
 namespace {

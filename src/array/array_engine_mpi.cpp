@@ -183,6 +183,16 @@ void array_engine::require_open() const {
 }
 void array_engine::add_active(int change) noexcept { state_->num_active += change; }
 
+std::optional<error> array_engine::length_fault(std::size_t num_indices,
+                                                std::size_t num_values) const {
+    if (num_indices == num_values) return std::nullopt;
+    const rank_t rank = comm().rank();
+    return error(errc::size_mismatch,
+                 fmt::format("rank {} has {} indices and {} values; give one value for each index",
+                             rank, num_indices, num_values),
+                 rank);
+}
+
 std::optional<error> array_engine::state_fault() const {
     if (state_->num_active == 0) return std::nullopt;
     const rank_t rank = comm().rank();
@@ -241,9 +251,15 @@ void array_engine::run_rma(const array_batch& batch) {
 }
 
 neighbor_exchange array_engine::prepare(std::span<const count_t> indices,
-                                        const std::optional<error>& fault) {
+                                        std::vector<count_t>* kept) {
     require_open();
     memory_reserve::keep();
+    std::optional<error> fault;
+    try {
+        if (kept != nullptr) kept->assign(indices.begin(), indices.end());
+    } catch (...) {
+        fault = current_error();
+    }
     const auto transport = state_->next_transport();
     auto compiled = keeping_tags_on_error(
         [&] { return plan_requests(state_->setup(), indices, fault, *transport); });

@@ -6,7 +6,7 @@
 #include <memory_resource>
 #include <span>
 
-#include "crossdock/detail/base/pooled_resource.hpp"
+#include "../base/pooled_resource.hpp"
 #include "crossdock/types.hpp"
 
 namespace crossdock {

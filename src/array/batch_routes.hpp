@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "batch_route.hpp"
-#include "crossdock/detail/array/route_rule.hpp"
+#include "route_rule.hpp"
 
 namespace crossdock {
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "../base/pooled_resource.hpp"
 #include "crossdock/detail/array/combining.hpp"
 #include "crossdock/detail/array/value_operation.hpp"
-#include "crossdock/detail/base/pooled_resource.hpp"
 
 namespace crossdock {
 

@@ -7,9 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "../base/pooled_resource.hpp"
 #include "batch_route.hpp"
 #include "combined_requests.hpp"
-#include "crossdock/detail/base/pooled_resource.hpp"
+#include "crossdock/detail/base/raw_buffer.hpp"
 #include "request_traits.hpp"
 #include "requests_by_destination.hpp"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "../base/pooled_resource.hpp"
 #include "crossdock/detail/array/value_operation.hpp"
-#include "crossdock/detail/base/pooled_resource.hpp"
 
 namespace crossdock {
 

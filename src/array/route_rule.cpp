@@ -1,4 +1,4 @@
-#include "crossdock/detail/array/route_rule.hpp"
+#include "route_rule.hpp"
 
 namespace crossdock {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/detail/base/pooled_resource.hpp"
+#include "crossdock/detail/base/raw_buffer.hpp"
 #include "crossdock/types.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/detail/base/error_code_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 #include <mpi.h>
 

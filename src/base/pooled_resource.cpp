@@ -1,4 +1,4 @@
-#include "crossdock/detail/base/pooled_resource.hpp"
+#include "pooled_resource.hpp"
 
 #include <bit>
 

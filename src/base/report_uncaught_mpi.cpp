@@ -6,8 +6,6 @@
 #include <exception>
 #include <thread>
 
-#include "crossdock/detail/base/error_code_mpi.hpp"
-
 namespace crossdock {
 
 namespace {

@@ -26,22 +26,6 @@ class copy_operation {
     MPI_Op operation_ = MPI_OP_NULL;
 };
 
-// Notes that requests are over, also where they failed.
-template <class Part>
-void go_on(crossdock_prepared_batch* batch, Part&& part) {
-    const bool was_active = batch->requests.is_active();
-    const auto note = [&] {
-        if (was_active && !batch->requests.is_active()) batch->engine->add_active(-1);
-    };
-    try {
-        part();
-    } catch (...) {
-        note();
-        throw;
-    }
-    note();
-}
-
 }  // namespace
 
 using namespace crossdock::c;
@@ -118,9 +102,8 @@ crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch*
 crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, int* is_complete) {
     return give_number(batch, is_complete, [&] {
         require(batch, "batch");
-        bool is_over = false;
-        go_on(batch, [&] { is_over = batch->requests.test(); });
-        return is_over;
+        const crossdock::active_batch present(*batch->engine, batch->requests);
+        return batch->requests.test();
     });
 }
 
@@ -135,7 +118,8 @@ crossdock_status crossdock_prepared_batch_is_active(const crossdock_prepared_bat
 crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch) {
     return guarded(batch, [&] {
         require(batch, "batch");
-        go_on(batch, [&] { batch->requests.wait(); });
+        const crossdock::active_batch present(*batch->engine, batch->requests);
+        batch->requests.wait();
     });
 }
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include "crossdock/detail/base/error_code_mpi.hpp"
+#include "crossdock/communicator.hpp"
 #include "handles.hpp"
 
 using crossdock::errc;

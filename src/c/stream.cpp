@@ -214,8 +214,7 @@ worker_id crossdock_stream_port::source(count_t item) const {
                     fmt::format("item {} is outside [0, {})", item, at_hand->num_items));
     const std::uint32_t number =
         at_hand->sources == nullptr ? at_hand->source : at_hand->sources[item];
-    const auto workers = static_cast<std::uint32_t>(num_workers);
-    return {static_cast<int>(number / workers), static_cast<int>(number % workers)};
+    return crossdock::worker_of(number, static_cast<std::uint32_t>(num_workers));
 }
 
 using namespace crossdock::c;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../base/throw_error.hpp"
-#include "crossdock/detail/select/all_partners_cost.hpp"
+#include "../select/all_partners_cost.hpp"
 #include "forwarder.hpp"
 
 namespace crossdock {

@@ -13,6 +13,7 @@
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "exchange_rules.hpp"
+#include "exchange_words_mpi.hpp"
 
 namespace crossdock {
 

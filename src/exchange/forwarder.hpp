@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agreement.hpp"
-#include "crossdock/detail/base/pooled_resource.hpp"
+#include "crossdock/detail/base/raw_buffer.hpp"
 #include "crossdock/route.hpp"
 
 namespace crossdock {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../base/rank_fault_mpi.hpp"
+#include "../base/word_message.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 #include "forwarder.hpp"
 

@@ -6,6 +6,7 @@
 #include "../base/throw_error.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "exchange_state_mpi.hpp"
+#include "exchange_words_mpi.hpp"
 
 namespace crossdock {
 

@@ -11,9 +11,9 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
+#include "../base/word_message.hpp"
 #include "../pattern/checked_pattern.hpp"
 #include "crossdock/detail/base/equal_arguments.hpp"
-#include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/topology.hpp"
 #include "mailbox_mpi.hpp"
 

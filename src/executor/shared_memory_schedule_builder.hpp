@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "crossdock/detail/base/word_message.hpp"
+#include "../base/word_message.hpp"
 #include "task_fillers.hpp"
 
 namespace crossdock {

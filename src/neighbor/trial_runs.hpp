@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "../base/collective_mpi.hpp"
+#include "../select/route_trials.hpp"
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
-#include "crossdock/detail/select/route_trials.hpp"
 
 namespace crossdock {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../base/throw_error.hpp"
-#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
+#include "../exchange/exchange_words_mpi.hpp"
 
 namespace crossdock {
 

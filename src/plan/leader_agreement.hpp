@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "crossdock/detail/base/word_message.hpp"
+#include "../base/word_message.hpp"
 #include "crossdock/route.hpp"
 
 namespace crossdock {

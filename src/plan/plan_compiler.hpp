@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../base/word_message.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route.hpp"

@@ -1,4 +1,4 @@
-#include "crossdock/detail/select/all_partners_cost.hpp"
+#include "all_partners_cost.hpp"
 
 #include <algorithm>
 #include <bit>

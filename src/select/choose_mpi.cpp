@@ -8,6 +8,7 @@
 #include "../exchange/setup_rounds_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
+#include "route_estimate.hpp"
 
 namespace crossdock {
 

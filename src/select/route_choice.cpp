@@ -7,6 +7,7 @@
 
 #include "../base/throw_error.hpp"
 #include "crossdock/detail/base/picoseconds.hpp"
+#include "route_estimate.hpp"
 
 namespace crossdock {
 

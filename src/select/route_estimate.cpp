@@ -1,4 +1,4 @@
-#include "crossdock/detail/select/route_estimate.hpp"
+#include "route_estimate.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "crossdock/detail/select/route_trials.hpp"
+#include "route_trials.hpp"
 
 #include <algorithm>
 #include <functional>

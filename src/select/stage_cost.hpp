@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/detail/select/route_estimate.hpp"
 #include "crossdock/pattern.hpp"
+#include "route_estimate.hpp"
 
 namespace crossdock {
 

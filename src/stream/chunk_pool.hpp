@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/stream_statistics.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 #include "stream_chunk.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/detail/stream/scheme.hpp"
+#include "scheme.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "crossdock/stream_statistics.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 #include "stream_chunk.hpp"
 
 namespace crossdock {

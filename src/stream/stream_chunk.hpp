@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/detail/stream/stream_channel.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 
 namespace crossdock {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "crossdock/detail/stream/stream_layout.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 #include "crossdock/detail/stream/stream_worker.hpp"
-#include "crossdock/stream_options.hpp"
 #include "stream_chunk.hpp"
 #include "stream_transport.hpp"
 #include "termination.hpp"

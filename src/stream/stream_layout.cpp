@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "crossdock/route.hpp"
+
 namespace crossdock {
 
 namespace {

@@ -12,6 +12,7 @@
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
+#include "scheme.hpp"
 
 namespace crossdock {
 

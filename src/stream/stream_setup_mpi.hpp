@@ -5,8 +5,8 @@
 #include <span>
 
 #include "crossdock/context.hpp"
-#include "crossdock/detail/stream/stream_channel.hpp"
-#include "crossdock/stream_options.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 #include "crossdock/topology.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/stream_statistics.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 
 namespace crossdock {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <exception>
 
-#include "crossdock/stream_statistics.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 #include "stream_engine.hpp"
 
 namespace crossdock {

@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/distributed_array.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
-#include "crossdock/prepared_batch.hpp"
 
 using crossdock::sum;
 using values = std::vector<double>;

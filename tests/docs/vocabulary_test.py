@@ -18,7 +18,7 @@ OBJECTS = {
     "neighbor_exchange": (["neighbor_exchange.hpp"], "NeighborExchange"),
     "gather_scatter": (["gather_scatter.hpp"], "GatherScatter"),
     "distributed_array": (["distributed_array.hpp"], "DistributedArray"),
-    "prepared_batch": (["prepared_batch.hpp"], "PreparedBatch"),
+    "prepared_batch": (["distributed_array.hpp"], "PreparedBatch"),
     "stream": (["stream.hpp"], "Stream"),
     "stream_port": (["stream.hpp"], "StreamPort"),
 }
@@ -47,10 +47,10 @@ FIELDS = {
     "neighbor_options": ("neighbor_exchange.hpp", "NeighborExchange"),
     "gather_options": ("gather_scatter.hpp", "GatherScatter"),
     "array_options": ("distributed_array.hpp", "DistributedArray"),
-    "stream_options": ("stream_options.hpp", "Stream"),
+    "stream_options": ("detail/stream/stream_options.hpp", "Stream"),
     "traffic": ("plan.hpp", "Traffic"),
     "array_counts": ("detail/array/array_statistics.hpp", "array.cpp"),
-    "stream_counts": ("stream_statistics.hpp", "stream.cpp"),
+    "stream_counts": ("detail/stream/stream_options.hpp", "stream.cpp"),
 }
 # The size of a structure; and functions with their argument, which are parameters of templates in C++.
 OF_C = {"size", "user", "key", "combine"}

@@ -61,15 +61,15 @@ MODULE_OF_PUBLIC = {
     "schedule": "schedule",
     "exchange": "exchange_algorithm sparse_exchange",
     "neighbor": "neighbor_exchange",
-    "array": "distributed_array prepared_batch",
+    "array": "distributed_array",
     "gather": "gather_scatter",
-    "stream": "request_stream stream stream_codec stream_options stream_statistics",
+    "stream": "request_stream stream",
 }
 PUBLIC = {name: module for module, names in MODULE_OF_PUBLIC.items() for name in names.split()}
 # Of these, the ones that include mpi.h.
 PUBLIC_WITH_MPI = set(
-    "communicator context discover_topology distributed_array extend make_pattern prepared_batch request_stream "
-    "sparse_exchange stream".split()
+    "communicator context discover_topology distributed_array extend make_pattern request_stream sparse_exchange "
+    "stream".split()
 )
 # They include all of a library.
 ENTRIES = {"core", "crossdock"}

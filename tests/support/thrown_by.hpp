@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "crossdock/error.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock::test {
 

@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "bench/array/lockstep.hpp"
-#include "crossdock/detail/array/route_rule.hpp"
+#include "crossdock/detail/array/combining.hpp"
+#include "src/array/route_rule.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/statistics_json.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 #include "tools/crossdock/algorithm_names.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"

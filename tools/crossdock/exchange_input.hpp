@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 
 namespace crossdock::tool {

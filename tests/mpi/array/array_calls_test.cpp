@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "array/variants.hpp"
+#include "src/array/route_rule.hpp"
 #include "src/model/machine_mpi.hpp"
 #include "support/all_ranks.hpp"
 #include "support/topologies.hpp"

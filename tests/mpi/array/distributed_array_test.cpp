@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/array/route_rule.hpp"
 #include "src/model/machine_mpi.hpp"
 #include "support/all_ranks.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
 #include "exchange/sends.hpp"
 #include "src/exchange/mailbox_mpi.hpp"

@@ -1,4 +1,4 @@
-#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
+#include "src/exchange/exchange_words_mpi.hpp"
 
 #include <gtest/gtest.h>
 

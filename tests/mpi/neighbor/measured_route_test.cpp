@@ -4,6 +4,7 @@
 #include "crossdock/neighbor_exchange.hpp"
 #include "src/neighbor/automatic_route.hpp"
 #include "src/neighbor/compile_mpi.hpp"
+#include "src/select/route_trials.hpp"
 #include "support/all_ranks.hpp"
 #include "support/arrivals.hpp"
 #include "support/neighbor_options.hpp"

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "crossdock/stream.hpp"
+#include "src/stream/scheme.hpp"
 #include "stream/workers.hpp"
 
 namespace crossdock::stream_test {

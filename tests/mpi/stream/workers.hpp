@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/detail/stream/stream_options.hpp"
 #include "crossdock/error.hpp"
-#include "crossdock/stream_options.hpp"
 #include "support/contexts.hpp"
 
 namespace crossdock::test {

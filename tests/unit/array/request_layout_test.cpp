@@ -5,6 +5,7 @@
 #include <string>
 
 #include "crossdock/detail/array/write_rule.hpp"
+#include "crossdock/detail/base/raw_buffer.hpp"
 
 namespace crossdock::request_layout_test {
 namespace {

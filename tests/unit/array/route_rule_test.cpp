@@ -1,4 +1,4 @@
-#include "crossdock/detail/array/route_rule.hpp"
+#include "src/array/route_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "crossdock/detail/select/all_partners_cost.hpp"
 #include "src/exchange/forwarder.hpp"
+#include "src/select/all_partners_cost.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::algorithm_test {

@@ -1,4 +1,4 @@
-#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 
 #include <gtest/gtest.h>
 

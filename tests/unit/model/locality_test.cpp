@@ -1,4 +1,4 @@
-#include "crossdock/detail/model/locality.hpp"
+#include "crossdock/machine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/detail/select/all_partners_cost.hpp"
+#include "src/select/all_partners_cost.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/detail/select/route_trials.hpp"
+#include "src/select/route_trials.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "crossdock/detail/stream/scheme.hpp"
+#include "src/stream/scheme.hpp"
 #include "src/stream/stream_chunk.hpp"
 
 namespace crossdock::test {

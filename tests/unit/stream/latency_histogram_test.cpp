@@ -1,4 +1,4 @@
-#include "crossdock/detail/stream/latency_histogram.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 
 #include <gtest/gtest.h>
 

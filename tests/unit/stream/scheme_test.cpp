@@ -1,4 +1,4 @@
-#include "crossdock/detail/stream/scheme.hpp"
+#include "src/stream/scheme.hpp"
 
 #include <gtest/gtest.h>
 

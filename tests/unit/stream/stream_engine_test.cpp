@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/stream/scheme.hpp"
 #include "support.hpp"
 #include "support/thrown_by.hpp"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chunk_blocks.hpp"
+#include "crossdock/route.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 

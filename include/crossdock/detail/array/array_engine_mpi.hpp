@@ -15,7 +15,6 @@
 #include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/detail/array/combining.hpp"
 #include "crossdock/detail/array/operations_mpi.hpp"
-#include "crossdock/detail/array/route_rule.hpp"
 #include "crossdock/detail/array/value_operation.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/neighbor_exchange.hpp"
@@ -27,8 +26,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 enum class array_transport {
     routed,  ///< a route, with requests combined on the way
     plain,   ///< MPI_Alltoallv, once for requests and once for replies; combines nothing
-    /// MPI_Get and MPI_Accumulate for each request; values that are not numbers are written by one
-    /// rank after the other.
+    /// MPI_Get and MPI_Accumulate for each request; values that are not numbers are written by one rank after the
+    /// other.
     rma,
 };
 
@@ -63,8 +62,8 @@ struct predefined_operation {
     MPI_Op operation = MPI_OP_NULL;
 };
 
-/// @brief The MPI operation of one of the library's operations on an arithmetic type; values of
-/// others can be replaced, byte by byte.
+/// @brief The MPI operation of one of the library's operations on an arithmetic type; values of others can be replaced,
+/// byte by byte.
 template <class T, class Op>
 predefined_operation predefined_for() {
     predefined_operation result{predefined_datatype<T>(), MPI_OP_NULL};
@@ -86,8 +85,7 @@ struct array_changes {
     predefined_operation predefined;
 };
 
-/// @brief What one rank asks of an array. All writes come before all updates, and these before
-/// reads.
+/// @brief What one rank asks of an array. All writes come before all updates, and these before reads.
 struct array_batch {
     array_changes writes;
     array_changes updates;
@@ -107,13 +105,10 @@ struct array_batch {
     }
 };
 
-/// @brief The entries of a distributed array as bytes, and what carries requests to them.
-///
-/// What `distributed_array` is made of; the calls are described there.
+/// @brief The entries of a distributed array as bytes, and what carries requests to them. What `distributed_array` is
+/// made of; the calls are described there, and collective as there.
 class array_engine {
   public:
-    /// @par Collective
-    /// Yes; blocks.
     array_engine(const context& where, count_t num_entries, const array_settings& settings,
                  std::size_t item_bytes);
     ~array_engine();
@@ -128,23 +123,20 @@ class array_engine {
     std::byte* entries() const noexcept;
     const array_statistics& statistics() const noexcept;
 
-    /// @throws error(errc::invalid_state)  a batch is running, whose operation must not make
-    /// requests
+    /// @throws error(errc::invalid_state)  a batch is running, whose operation must not make requests
     void require_no_batch() const;
     /// @throws error(errc::invalid_state)  as above; or the array or its context is closed
     void require_open() const;
+    /// @brief What is wrong with this rank's arguments, if anything is.
+    std::optional<error> length_fault(std::size_t num_indices, std::size_t num_values) const;
 
-    /// @par Collective
-    /// Yes; blocks.
     void run(const array_batch& batch);
 
     /// @brief Sends requests to their owners and keeps their routing.
-    /// @param fault  this rank's, if it has any: it fails on all
+    /// @param kept  receives the indices, unless null
     /// @return its items are this rank's entries, its slots the requests
-    /// @par Collective
-    /// Yes; blocks.
     neighbor_exchange prepare(std::span<const count_t> indices,
-                              const std::optional<error>& fault = std::nullopt);
+                              std::vector<count_t>* kept = nullptr);
 
     /// @brief How what carries prepared batches is set up: for both directions.
     neighbor_options exchange_options() const;
@@ -152,8 +144,6 @@ class array_engine {
     /// @brief Counts the prepared batches that are active.
     void add_active(int change) noexcept;
 
-    /// @par Collective
-    /// Yes; blocks.
     void close();
 
   private:
@@ -167,15 +157,30 @@ class array_engine {
     std::unique_ptr<implementation> state_;
 };
 
-/// @brief Where the requests of a batch go if nothing is combined: for each its own position at the
-/// owner.
+/// @brief In a call that goes on with a prepared batch: notes at its end, by an exception too, if that is over.
+class active_batch {
+  public:
+    active_batch(array_engine& engine, const neighbor_exchange& requests)
+        : engine_(engine), requests_(requests), was_active_(requests.is_active()) {}
+    ~active_batch() {
+        if (was_active_ && !requests_.is_active()) engine_.add_active(-1);
+    }
+    active_batch(const active_batch&) = delete;
+    active_batch& operator=(const active_batch&) = delete;
+
+  private:
+    array_engine& engine_;
+    const neighbor_exchange& requests_;
+    bool was_active_;
+};
+
+/// @brief Where the requests of a batch go if nothing is combined: for each its own position at the owner.
 struct multi_sf {
     std::vector<count_t> offsets;  ///< by entry of this rank, its first position, and the end
     neighbor_exchange requests;    ///< its items are the requests, its slots the positions
 };
 
-/// @par Collective
-/// Yes; blocks.
+/// @brief Makes it, together with all ranks.
 multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> indices);
 
 }  // namespace crossdock

@@ -31,10 +31,8 @@ struct batch_seconds {
     batch_seconds& operator+=(const batch_seconds& other);
 };
 
-/// @brief What one rank's part of a batch was, exactly but for the seconds.
-///
-/// Several kinds of requests in one batch, as in a step, are counted together, and what travels in
-/// one message as one message.
+/// @brief What one rank's part of a batch was, exactly but for the seconds. Several kinds of requests in one batch, as
+/// in a step, are counted together, and what travels in one message as one message.
 struct array_statistics {
     count_t requests = 0;               ///< issued by this rank
     count_t combined_locally = 0;       ///< of these, those that need not leave

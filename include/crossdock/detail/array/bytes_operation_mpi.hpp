@@ -2,7 +2,6 @@
 /// @brief What changes entries whose type is known only when the program runs, for interfaces of other languages.
 #pragma once
 
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,94 +35,18 @@ entry_operation typed_update(Op op) {
     return {std::make_unique<decltype(made)>(std::move(made)), predefined_for<T, Op>()};
 }
 
-/// @brief Of values of which only the bytes are known.
-class bytes_operation final : public value_operation {
-  public:
-    struct functions {
-        std::string name;
-        value_combination combine;
-        value_combination apply;  ///< a travelling value to an entry
-        bool combines_at_owner = false;
-    };
-
-    bytes_operation(std::size_t item_bytes, std::size_t value_bytes, functions what)
-        : item_bytes_(item_bytes), value_bytes_(value_bytes), what_(std::move(what)) {}
-
-    std::size_t value_bytes() const noexcept override { return value_bytes_; }
-    bool may_throw() const noexcept override { return false; }
-    bool combines_at_owner() const noexcept override { return what_.combines_at_owner; }
-    const char* name() const noexcept override { return what_.name.c_str(); }
-    bool fill_with_identity(std::byte*, std::size_t) const noexcept override { return false; }
-
-    void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
-                 std::span<const position_t> positions, std::size_t&) const override {
-        for (const position_t p : positions) {
-            std::byte* const to = into + p * value_bytes_;
-            if (std::exchange(is_set[p], 1))
-                what_.combine(to, from);
-            else
-                std::memcpy(to, from, value_bytes_);
-            from += value_bytes_;
-        }
-    }
-
-    void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
-               std::size_t&) const override {
-        for (const count_t offset : offsets) {
-            what_.apply(entries + static_cast<std::size_t>(offset) * item_bytes_, from);
-            from += value_bytes_;
-        }
-    }
-
-  private:
-    std::size_t item_bytes_;
-    std::size_t value_bytes_;
-    functions what_;
-};
-
-inline value_combination copy_of_bytes(std::size_t num_bytes) {
-    return [num_bytes](std::byte* into, const std::byte* value) {
-        std::memcpy(into, value, num_bytes);
-    };
-}
-
 /// @brief An update by a function.
-inline entry_operation bytes_update(std::size_t item_bytes, std::string name,
-                                    const value_combination& combine) {
-    return {std::make_unique<bytes_operation>(
-        item_bytes, item_bytes, bytes_operation::functions{std::move(name), combine, combine})};
-}
+entry_operation bytes_update(std::size_t item_bytes, std::string name,
+                             const value_combination& combine);
 
 /// @brief Writes whose values a function combines.
-inline entry_operation bytes_write(std::size_t item_bytes, std::size_t value_bytes,
-                                   std::string name, value_combination combine) {
-    return {std::make_unique<bytes_operation>(
-        item_bytes, value_bytes,
-        bytes_operation::functions{std::move(name), std::move(combine), copy_of_bytes(item_bytes),
-                                   true})};
-}
+entry_operation bytes_write(std::size_t item_bytes, std::size_t value_bytes, std::string name,
+                            value_combination combine);
 
 /// @brief The value of the smaller rank, and of one rank the later; each has its rank behind it.
-inline entry_writes smallest_rank_last(std::size_t item_bytes) {
-    const auto rank_of = [item_bytes](const std::byte* value) {
-        rank_t rank = 0;
-        std::memcpy(&rank, value + item_bytes, sizeof rank);
-        return rank;
-    };
-    const std::size_t value_bytes = item_bytes + sizeof(rank_t);
-    return {bytes_write(item_bytes, value_bytes, "smallest rank",
-                        [rank_of, value_bytes](std::byte* into, const std::byte* value) {
-                            if (rank_of(value) <= rank_of(into))
-                                std::memcpy(into, value, value_bytes);
-                        }),
-            true};
-}
+entry_writes smallest_rank_last(std::size_t item_bytes);
 
 /// @brief The last of several values of any type. What each rank's MPI moves is bytes.
-inline entry_operation replacing_bytes(std::size_t item_bytes) {
-    auto result = bytes_update(item_bytes, "replace", copy_of_bytes(item_bytes));
-    result.predefined = {MPI_BYTE, MPI_REPLACE};
-    return result;
-}
+entry_operation replacing_bytes(std::size_t item_bytes);
 
 }  // namespace crossdock

@@ -28,6 +28,9 @@ struct combining_options {
     bool on_the_way = true;  ///< requests of several ranks that meet at one
 };
 
+/// @brief About how many requests a rank makes in a batch, if nothing else is said.
+inline constexpr count_t default_expected_requests = count_t{1} << 15;
+
 /// @brief One line of the list of strategies.
 struct combining_description {
     std::string name;

@@ -18,10 +18,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 /// @brief A position among combined requests; a rank handles fewer than 2^32 of a batch at a time.
 using position_t = std::uint32_t;
 
-/// @brief What a batch of writes or updates does with its values.
-///
-/// *Travelling values* are what requests carry; they may say more than an entry, such as who wrote
-/// it.
+/// @brief What a batch of writes or updates does with its values. *Travelling values* are what requests carry; they may
+/// say more than an entry, such as who wrote it.
 class value_operation {
   public:
     virtual ~value_operation() = default;
@@ -42,8 +40,8 @@ class value_operation {
     /// @return whether it has; else `combine` needs to know what is set
     virtual bool fill_with_identity(std::byte* values, std::size_t count) const noexcept = 0;
 
-    /// @brief into[p] = op(into[p], from[k]) for every k in order, p = positions[k]; a plain copy
-    /// where p is not set yet.
+    /// @brief into[p] = op(into[p], from[k]) for every k in order, p = positions[k]; a plain copy where p is not set
+    /// yet.
     /// @param is_set     by position; not read if the values were filled with the identity
     /// @param failed_at  the k where the operation threw, if it did
     virtual void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,

@@ -20,17 +20,7 @@ enum class overwrite {
 };
 
 /// @brief A rule as `agree` compares it: its name is in the second line.
-inline const char* agreement_text(overwrite rule) {
-    switch (rule) {
-        case overwrite::any: return "the overwrite rule\nequal_writes = any";
-        case overwrite::smallest_rank_last:
-            return "the overwrite rule\nequal_writes = smallest_rank_last";
-        case overwrite::minimum: return "the overwrite rule\nequal_writes = minimum";
-        case overwrite::maximum: return "the overwrite rule\nequal_writes = maximum";
-        case overwrite::user: break;
-    }
-    return "the overwrite rule\nequal_writes = user";
-}
+const char* agreement_text(overwrite rule) noexcept;
 
 /// @brief A written value and who wrote it.
 template <item_type T>

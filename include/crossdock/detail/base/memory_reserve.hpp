@@ -30,9 +30,8 @@ class memory_reserve {
     }
 };
 
-/// @brief Calls `part`; where there is no memory for it, gives back the reserve and calls it again.
-///
-/// For what others wait for, or what all have agreed on already.
+/// @brief Calls `part`; where there is no memory for it, gives back the reserve and calls it again. For what others
+/// wait for, or what all have agreed on already.
 /// @param part  leaves no trace if it throws
 template <class Part>
 decltype(auto) with_reserve(Part&& part) {

@@ -13,9 +13,7 @@
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/base/pooled_resource.hpp"
-#include "crossdock/detail/base/word_message.hpp"
-#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/detail/base/raw_buffer.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
@@ -28,21 +26,19 @@ enum class message_order {
 
 /// @brief How to exchange. Equal on all ranks but for `order` and `sent`.
 struct exchange_options {
-    /// A name of `parse_exchange_algorithm`; or "auto": what the environment variable
-    /// `CROSSDOCK_ALGORITHM` of rank 0 says when the communicator is first used, and else
-    /// `choose_exchange_algorithm` on the context's machine; `shared_memory` in its place where
-    /// that suits, once there have been 16 such exchanges.
+    /// A name of `parse_exchange_algorithm`; or "auto": what the environment variable `CROSSDOCK_ALGORITHM` of rank 0
+    /// says when the communicator is first used, and else `choose_exchange_algorithm` on the context's machine;
+    /// `shared_memory` in its place where that suits, once there have been 16 such exchanges.
     std::string algorithm = "auto";
     message_order order = message_order::by_source;
-    /// How many messages will come to this rank, if that is known on every rank: `personalized` and
-    /// `reduce_scatter` then need no reduction of P counts. A wrong number may leave a rank waiting for ever;
-    /// with CROSSDOCK_CHECK=1 in rank 0's environment the exchange fails on all ranks instead.
+    /// How many messages will come to this rank, if that is known on every rank: `personalized` and `reduce_scatter`
+    /// then need no reduction of P counts. A wrong number may leave a rank waiting for ever; with CROSSDOCK_CHECK=1 in
+    /// rank 0's environment the exchange fails on all ranks instead.
     std::optional<count_t> num_sources = std::nullopt;
     /// Longer messages are cut; 0 stands for the default.
     count_t max_message_bytes = count_t{1} << 30;
-    /// In a routed exchange, and between nodes in `shared_memory`, a longer message travels directly
-    /// and only its announcement takes the route. By default none does, but under "auto" those above
-    /// `auto_max_forwarded_bytes`.
+    /// In a routed exchange, and between nodes in `shared_memory`, a longer message travels directly and only its
+    /// announcement takes the route. By default none does, but under "auto" those above `auto_max_forwarded_bytes`.
     std::optional<count_t> max_forwarded_bytes = std::nullopt;
     /// Receives what this rank sent, if given.
     exchange_traffic* sent = nullptr;
@@ -51,10 +47,8 @@ struct exchange_options {
 /// @brief The `max_forwarded_bytes` of "auto".
 inline constexpr count_t auto_max_forwarded_bytes = 4096;
 
-/// @brief Bytes to a rank (that is sent) or from a rank (in an inbox), which lie elsewhere.
-///
-/// What is sent stays the caller's until the exchange is over; what came lives as long as its
-/// inbox.
+/// @brief Bytes to a rank (that is sent) or from a rank (in an inbox), which lie elsewhere. What is sent stays the
+/// caller's until the exchange is over; what came lives as long as its inbox.
 struct byte_message {
     rank_t peer = 0;
     count_t bytes = 0;
@@ -94,8 +88,7 @@ class byte_inbox {
     /// @param to  room for `num_bytes()`
     void copy_to(std::byte* to) const;
 
-    /// @brief Room for a message that comes in, which stays where it is; aligned as a
-    /// std::max_align_t.
+    /// @brief Room for a message that comes in, which stays where it is; aligned as a std::max_align_t.
     std::byte* make_room(count_t bytes);
 
     void add(const byte_message& message) { messages_.push_back(message); }
@@ -114,36 +107,28 @@ class byte_inbox {
 
 /// @brief Delivers messages to ranks that do not expect them.
 ///
-/// A destination may occur several times: its messages arrive one by one, in the order given.
-/// Messages without bytes arrive too, and so do those to the rank itself. What is wrong on one rank
-/// is told to all by the messages that travel anyway; then nothing is delivered anywhere and the
-/// communicator is as before.
+/// A destination may occur several times: its messages arrive one by one, in the order given. Messages without bytes
+/// arrive too, and so do those to the rank itself. What is wrong on one rank is told to all by the messages that travel
+/// anyway; then nothing is delivered anywhere and the communicator is as before.
 /// @param where  its topology and machine are equal on all ranks
 /// @return valid however long `to_send` lives
 /// @par Collective
-/// Yes; waits for all ranks, and waiting yields the core. `where` and `options` must be equal,
-/// which only `CROSSDOCK_CHECK=1` checks.
+/// Yes; waits for all ranks, and waiting yields the core. `where` and `options` must be equal, which only
+/// `CROSSDOCK_CHECK=1` checks.
 /// @par Complexity
-/// Messages: see `exchange_method`. Memory follows what this rank sends, receives and forwards;
-/// `personalized`, `locality_personalized` and `reduce_scatter` reduce a vector of P counts.
-/// @throws error  `to_send.fault` of the lowest rank that has one, on all ranks
-/// @throws error(errc::rank_out_of_range)   a destination is not a rank; on all ranks
-/// @throws error(errc::invalid_argument)    a count of bytes is negative, or positive where data is
-/// null; on all ranks
-/// @throws error(errc::invalid_argument)    `to_send.same` differs; on all ranks
-/// @throws error(errc::count_mismatch)      shapes differ, or `num_sources` do not add up to what
-/// is sent; on all ranks
-/// @throws error(errc::size_mismatch)       the topology has not the communicator's number of ranks
-/// @throws error(errc::invalid_argument)    the algorithm is unknown; or, on all ranks, it
-/// `takes_one_size_only` and messages may differ in size
-/// @throws error(errc::out_of_memory)       a node has too little memory to share for
-/// `shared_memory`; on all ranks
+/// Messages: see `exchange_method`. Memory follows what this rank sends, receives and forwards; `personalized`,
+/// `locality_personalized` and `reduce_scatter` reduce a vector of P counts.
+/// @throws error  on all ranks: `to_send.fault` of the lowest rank that has one; errc::rank_out_of_range if a
+/// destination is not a rank; errc::invalid_argument if a count of bytes is negative, or positive where data is null,
+/// `to_send.same` differs, the algorithm is unknown, or it `takes_one_size_only` and messages may differ in size;
+/// errc::count_mismatch if shapes differ, or `num_sources` do not add up to what is sent; errc::size_mismatch if the
+/// topology has not the communicator's number of ranks; errc::out_of_memory if a node has too little memory to share
+/// for `shared_memory`
 /// @throws as `context::machine`
 /// @par Source
-/// \cite geyko2024sdde (the algorithms), \cite hoefler2010nbx (`nonblocking`, `reduce_scatter`).
-/// Differs: regions of any size and order; nothing is lost that is zero or empty; `rma` gives out
-/// places by tickets and needs no window of size P, which `rma_fence` has; errors and sizes are agreed on in passing;
-/// `routed` and `shared_memory` are new.
+/// \cite geyko2024sdde (the algorithms), \cite hoefler2010nbx (`nonblocking`, `reduce_scatter`). Differs: regions of
+/// any size and order; nothing is lost that is zero or empty; `rma` gives out places by tickets and needs no window of
+/// size P, which `rma_fence` has; errors and sizes are agreed on in passing; `routed` and `shared_memory` are new.
 byte_inbox exchange_bytes(const context& where, const bytes_to_send& to_send,
                           const exchange_options& options = {});
 
@@ -152,26 +137,9 @@ byte_inbox exchange_bytes(const context& where, const bytes_to_send& to_send,
 /// @param is_one_size  whether messages are constant
 /// @throws error(errc::invalid_argument)  there is no such algorithm
 /// @par Collective
-/// Yes; blocks where it is the communicator's first exchange or question, and where "auto" makes
-/// memory, which it otherwise does only after some exchanges.
+/// Yes; blocks where it is the communicator's first exchange or question, and where "auto" makes memory, which it
+/// otherwise does only after some exchanges.
 exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
                                               bool is_one_size);
-
-/// @brief Words in place of bytes, as planning talks: for the machine of the communicator, since
-/// that of a rank's context is an argument that need not be right.
-/// @param fault  this rank's, as in `bytes_to_send`; so is `same`
-/// @param late   receives what this rank failed with when all had agreed that nobody has, so that it
-/// can say so the next time; without `late` it is thrown on this rank alone
-/// @param bits   of this rank; receives those that all ranks have, or none where no message of the
-/// algorithm can tell: all of "auto" can
-/// @return what came, sorted by source
-/// @par Collective
-/// As `exchange_bytes`.
-std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
-                                         const std::vector<word_message>& to_send,
-                                         const std::optional<error>& fault = std::nullopt,
-                                         const equal_arguments& same = {},
-                                         std::optional<error>* late = nullptr,
-                                         std::uint32_t* bits = nullptr);
 
 }  // namespace crossdock

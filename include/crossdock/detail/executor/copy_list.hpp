@@ -37,16 +37,15 @@ struct index_piece {
 
 /// @brief A compressed list of indices, in order.
 ///
-/// It consists of pieces. Indices in constant steps take no memory each, others take 4 bytes. A
-/// piece ends where constant steps begin or end, and where the offset to its first index does not
-/// fit into 32 bits.
+/// It consists of pieces. Indices in constant steps take no memory each, others take 4 bytes. A piece ends where
+/// constant steps begin or end, and where the offset to its first index does not fit into 32 bits.
 ///
 ///     0 1 2 3 ... 40     2 9 4 4     100 102 104 ... 200
 ///     41 from 0, step 1  offsets     51 from 100, step 2
 class index_list {
   public:
-    /// @brief The least indices in constant steps that become a piece, unless they are the whole
-    /// list. For fewer, entering a loop of their own takes longer than the loop saves.
+    /// @brief The least indices in constant steps that become a piece, unless they are the whole list. For fewer,
+    /// entering a loop of their own takes longer than the loop saves.
     static constexpr count_t min_steady = 32;
 
     void append(count_t index) {

@@ -8,9 +8,7 @@
 
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/stream/stream_channel.hpp"
 #include "crossdock/detail/stream/stream_worker.hpp"
-#include "crossdock/stream_options.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 
@@ -24,37 +22,21 @@ class stream_core {
     /// @param channels  equal on all ranks
     /// @param sink      kept by reference
     /// @par Collective
-    /// Yes; may block. All options but `pressure` must be equal on all ranks.
-    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks,
-    /// or MPI was initialised with less thread support than the options need
-    /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
+    /// Yes, with the errors of a `stream`; may block.
     stream_core(const context& where, std::span<const stream_channel> channels, stream_sink& sink,
                 const stream_options& options);
     ~stream_core();
     stream_core(const stream_core&) = delete;
     stream_core& operator=(const stream_core&) = delete;
 
+    // As of a `stream`.
     int num_workers() const noexcept;
-    /// @throws error(errc::index_out_of_range)  there is no such worker
     stream_worker& worker(int number);
-
-    /// @brief The scheme in use, never `automatic`.
     stream_scheme scheme() const noexcept;
-    /// @brief Places, workers and buffers.
     const stream_layout& layout() const noexcept;
-
-    /// @brief Drives MPI, if this thread may and no other is at it. Handles nothing.
-    /// @throws error(errc::invalid_state)  after `close()`
     void drive();
-
-    /// @brief Gives shared memory and pending receives back.
-    /// @par Collective
-    /// Yes; may block.
-    /// @throws error(errc::invalid_state)  items have been pushed since the last drain, on any rank
     void close();
     bool is_open() const noexcept;
-
-    /// @brief Of all workers of this process. Call while none of them is at work.
     stream_statistics statistics() const;
 
   private:

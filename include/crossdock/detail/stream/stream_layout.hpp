@@ -8,24 +8,20 @@
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/stream/scheme.hpp"
-#include "crossdock/route.hpp"
-#include "crossdock/stream_options.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
+#include "crossdock/topology.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief The buffers of one process of a stream, computed from topology, route and scheme.
+/// @brief The buffers of one process of a stream, computed from topology, route and scheme. Immutable once made.
 ///
-/// An **endpoint** is what a buffer leads to: a process, or for the scheme `node` a node. The
-/// workers of an endpoint are numbered from 0; a **tag** says for which of them an item is. On
-/// routes of several hops a tag is the number rank * workers + worker of the worker it is for.
+/// An **endpoint** is what a buffer leads to: a process, or for the scheme `node` a node. The workers of an endpoint
+/// are numbered from 0; a **tag** says for which of them an item is. On routes of several hops a tag is the number rank
+/// * workers + worker of the worker it is for.
 ///
 ///     2 nodes of 2 ranks, 3 workers each
 ///     wps:  endpoints 0 1 2 3, tags 0 1 2
 ///     node: endpoints 0 1, tags 0 1 2 for the first rank of a node, 3 4 5 for the second
-///
-/// @par Thread safety
-/// Immutable once made.
 class stream_layout {
   public:
     /// @brief Where an item goes that a worker pushes: buffer and tag, less the worker.
@@ -88,8 +84,8 @@ class stream_layout {
     /// @brief Bytes of a tag: 0 where there is nothing to tell, 2, or 4.
     int tag_bytes() const noexcept { return tag_bytes_; }
 
-    /// @brief Endpoints that this one sends buffers to, itself included; one that it sends to in
-    /// several stages counts once for each.
+    /// @brief Endpoints that this one sends buffers to, itself included; one that it sends to in several stages counts
+    /// once for each.
     count_t num_partners() const noexcept {
         return static_cast<count_t>(buffers_.size()) / buffers_of_an_endpoint();
     }

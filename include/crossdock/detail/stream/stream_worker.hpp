@@ -10,18 +10,70 @@
 #include <span>
 
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/base/prefetch.hpp"
-#include "crossdock/detail/stream/stream_channel.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
-#include "crossdock/stream_options.hpp"
-#include "crossdock/stream_statistics.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 
+class stream_worker;
 class CROSSDOCK_HIDDEN stream_forwarder;
 class CROSSDOCK_HIDDEN filling_buffers;
 class CROSSDOCK_HIDDEN stream_engine;
 class CROSSDOCK_HIDDEN worker_buffers;
+
+/// @brief Items that came for one worker in one buffer.
+struct stream_arrivals {
+    int channel;
+    const std::byte* items;  ///< one after the other; records for items of any size
+    count_t num_items;
+    std::size_t num_bytes;
+    std::uint32_t source;          ///< global number of the worker that pushed all of them, or
+    const std::uint32_t* sources;  ///< of each; null if all are from `source` or nobody asked
+};
+
+/// @brief In front of each item of any size; the next begins at a multiple of 8 bytes.
+struct stream_record {
+    std::uint32_t num_bytes;
+    std::uint32_t tag;
+    std::uint32_t source;
+    std::uint32_t unused;
+
+    static constexpr std::size_t room(std::size_t item_bytes) noexcept {
+        return sizeof(stream_record) + (item_bytes + 7) / 8 * 8;
+    }
+};
+
+/// @brief Handles, and combines, the items of a stream's channels.
+class stream_sink {
+  public:
+    virtual ~stream_sink() = default;
+
+    /// @brief Runs the user's handler. May push to `worker`.
+    virtual void handle(stream_worker& worker, const stream_arrivals& arrivals) = 0;
+
+    /// @brief The key of an item that combines with others of its key. Only asked if `stream_channel::combines`.
+    virtual std::uint64_t key(const std::byte* item) const = 0;
+    virtual void combine(std::byte* into, const std::byte* item) const = 0;
+};
+
+/// @brief One kind of items; priorities, and requests and their replies, are channels of one stream.
+struct stream_channel {
+    std::size_t item_bytes;  ///< 0: records
+    count_t capacity;        ///< items of a full buffer, or bytes of records
+    bool is_urgent = false;  ///< leaves at every `progress()` and is handled first
+    bool combines = false;
+};
+
+/// @brief Asks for the cache line there, to write it, also if another core holds it.
+///
+/// What compilers make of `__builtin_prefetch` for x86-64 asks for a copy to be read, and the write then
+/// has to ask again. Processors that do not know the instruction do nothing.
+inline void prefetch_to_write(const void* at) noexcept {
+#if defined(__x86_64__)
+    __asm__("prefetchw %0" : : "m"(*static_cast<const char*>(at)));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
 
 /// @brief Where the next item of a buffer is written. The cursor of a buffer that has not begun has
 /// room for one item, in memory that all such buffers share.
@@ -65,16 +117,8 @@ struct push_state {
     std::int64_t num_combined = 0;
 };
 
-/// @brief The buffers that one worker fills, and what comes to it. `stream_port` gives it a type.
-///
-/// | state | legal calls outside handlers | next |
-/// |---|---|---|
-/// | open | all | draining by `start_drain()`, closed by the stream's `close()` |
-/// | draining | `progress()`, `test_drain()`, `statistics()` | open once `test_drain()` is true |
-/// | closed | `statistics()` | |
-///
-/// @par Thread safety
-/// None: one thread at a time. Different workers of a stream may be used by different threads.
+/// @brief The buffers that one worker fills, and what comes to it. `stream_port` gives it a type, and
+/// describes states, threads, and the calls of the same names with what they throw.
 class alignas(128) stream_worker {  // threads write to theirs all the time
   public:
     stream_worker(stream_engine& engine, int worker);
@@ -82,17 +126,10 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     stream_worker(const stream_worker&) = delete;
     stream_worker& operator=(const stream_worker&) = delete;
 
-    /// @brief Who this is.
     worker_id id() const noexcept;
 
     /// @brief Appends an item of `sizeof(T)` bytes to the buffer for `to`.
     /// @param channel  one of items of that size
-    /// @par Collective
-    /// No. Waits if all buffers are in use, as the options' `pressure` says; never in a handler.
-    /// @throws error(errc::rank_out_of_range)  there is no such worker
-    /// @throws error(errc::invalid_state)      outside handlers after `start_drain()` or `close()`;
-    /// or no buffer is free, with `back_pressure::fail`
-    /// @throws error(errc::handler_failed)     a handler has thrown somewhere
     /// @par Complexity
     /// A few instructions; once per buffer a few hundred.
     template <class T>
@@ -100,8 +137,8 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         store(locate(channel, to), item);
     }
 
-    /// @brief As `push_item`, but calls `note()` once the worker is known to exist, before the push
-    /// may run handlers; and `forget()` if the push throws after that.
+    /// @brief As `push_item`, but calls `note()` once the worker is known to exist, before the push may run handlers;
+    /// and `forget()` if the push throws after that.
     template <class T, class Note, class Forget>
     [[gnu::always_inline]] void push_noted(int channel, worker_id to, const T& item,
                                            const Note& note, const Forget& forget) {
@@ -136,8 +173,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         store_bytes(locate(channel, to), item, 1, item_bytes);
     }
 
-    /// @brief As `push_item`, but combines with an item of the same key that waits in the buffer,
-    /// if it finds one.
+    /// @brief As `push_item`, but combines with an item of the same key that waits in the buffer, if it finds one.
     /// @param key      the item's
     /// @param key_of   (bytes of a waiting item) gives its key
     /// @param combine  (bytes of the waiting item) makes it both
@@ -159,43 +195,22 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     }
 
     /// @brief As `push_item`, for a channel of records.
-    /// @throws error(errc::size_mismatch)  the item does not fit into a buffer
     void push_record(int channel, worker_id to, const std::byte* item, std::size_t num_bytes);
 
     /// @brief Whether a push to `to` would find a buffer. If so, the next push does not wait.
-    /// @throws error(errc::rank_out_of_range)  there is no such worker
     bool has_room(int channel, worker_id to);
 
-    /// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
-    /// @return items handled
-    /// @par Collective
-    /// No; does not wait.
-    /// @throws error(errc::invalid_state)  called by a handler, or after `close()`
     count_t progress();
-
-    /// @brief Sends all buffers as they are.
     void flush();
-    /// @brief Sends the buffers that hold items for `to`, and what else they hold.
-    /// @throws error(errc::rank_out_of_range)  there is no such worker
     void flush(worker_id to);
-
-    /// @brief From now on the buffer for `to` is full with so many items. Sends what it holds.
-    /// @param num_items  at most what the options' `buffer_items` says
-    /// @throws error(errc::rank_out_of_range)  there is no such worker
-    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is shared
-    /// by several workers or holds items of any size
     void set_buffer_items(worker_id to, count_t num_items);
 
     /// @brief From now on only handlers push, until the stream has come to rest.
-    /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
     void start_drain();
     /// @brief Makes progress; true once every item of every worker has been handled.
-    /// @throws error  what a handler of this worker has thrown; error(errc::handler_failed) if one
-    /// of another worker has
     bool test_drain();
     bool is_draining() const noexcept;
 
-    /// @brief What this worker has done so far.
     stream_statistics statistics() const;
 
   private:

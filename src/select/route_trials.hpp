@@ -4,30 +4,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/route_choice.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
-
-/// @brief How "auto:measure" tries routes; equal on all ranks but for `clock`.
-struct measure_options {
-    /// At most so many are tried, of those whose estimate is within `most_estimate_ratio` of the
-    /// best.
-    int max_candidates = 3;
-    /// Each is tried until it had so many exchanges of one kind, or twice as many of all.
-    int exchanges_each = 8;
-    /// No further route is tried if trials so far lost, and its own are expected to lose, more than
-    /// this: the time of their exchanges on the slowest rank, beyond that of as many of the
-    /// fastest. Time to set routes up is not counted.
-    double max_lost_seconds = 0.1;
-    /// Seconds since any moment; null: a steady clock.
-    double (*clock)() = nullptr;
-
-    static constexpr double most_estimate_ratio = 3;
-};
+namespace crossdock {
 
 /// @brief How long a route's exchanges of one kind took in its trial.
 struct trial_report {
@@ -36,15 +17,6 @@ struct trial_report {
     std::int64_t sum = 0;             ///< picoseconds of all of them
 
     friend bool operator==(const trial_report&, const trial_report&) = default;
-};
-
-/// @brief A route that was tried, and how long an exchange took: the lower quartile on the slowest
-/// rank, and of several kinds their mean, weighed by how often the first trial had each.
-struct tried_route {
-    std::string route;
-    double seconds = 0;
-
-    friend bool operator==(const tried_route&, const tried_route&) = default;
 };
 
 /// @brief The course of the trials, decided by numbers that all ranks have alike.

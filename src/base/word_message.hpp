@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief Words to a rank (that is sent) or from a rank (in an inbox).
 struct word_message {

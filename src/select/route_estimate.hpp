@@ -3,42 +3,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/base/word_message.hpp"
+#include "../base/word_message.hpp"
 #include "crossdock/pattern.hpp"
-#include "crossdock/price.hpp"
 #include "crossdock/route.hpp"
+#include "crossdock/route_choice.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
-
-/// @brief What an estimate is made for; equal on all ranks.
-struct estimate_options {
-    travel_options travel;
-    /// An item whose destinations share the next hop is sent there once.
-    bool deduplicate = true;
-    /// How often a rank goes through its slots: once to fill them, and again if it combines them.
-    count_t passes_over_slots = 1;
-};
-
-/// @brief The routes that may be cheapest on these ranks, by what `registered_routes` say of
-/// themselves; `direct` first.
-///
-/// Of those of the library: those by region where there are several regions of several ranks; grids
-/// of 2, 3 and 4 dimensions and the hypercube where there are ranks enough for each to differ.
-/// `three_step:1` where ranks share cores: a rank that waits for messages takes time from others.
-std::vector<std::string> candidate_routes(const topology& regions, const machine& m);
-
-/// @brief What a candidate costs a rank, stage by stage.
-///
-/// Of a stage in the middle a rank knows its own items, which several ranks have then, and not
-/// those of others that it has itself. If all ranks were like it, it would have as many.
-struct estimated_route {
-    std::vector<stage_price> alone;     ///< one of those ranks with nothing of others
-    std::vector<stage_price> together;  ///< if all ranks were like this one
-};
+namespace crossdock {
 
 /// @brief One rank's part in estimating what every candidate costs; one round inside the regions.
 ///
@@ -78,7 +50,7 @@ class route_estimator {
     const std::vector<estimated_route>& prices() const;
 
   private:
-    class CROSSDOCK_HIDDEN implementation;
+    class implementation;
     std::unique_ptr<implementation> state_;
 };
 

@@ -5,12 +5,11 @@
 #include <memory>
 #include <string_view>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/route_choice.hpp"
 #include "crossdock/topology.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief What travels to all partners; the same on all ranks.
 struct all_partners_load {
@@ -65,7 +64,7 @@ class all_partners_chooser {
                    const all_partners_load& load = {}) const;
 
   private:
-    struct CROSSDOCK_HIDDEN candidates;
+    struct candidates;
 
     std::shared_ptr<const candidates> all_;  // shared by copies
 };

@@ -4,13 +4,9 @@
 
 #include <string>
 
-#include "crossdock/detail/base/export.hpp"
-#include "crossdock/detail/select/all_partners_cost.hpp"
+#include "../select/all_partners_cost.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
-
-/// @brief About how many requests a rank makes in a batch, if nothing else is said.
-inline constexpr count_t default_expected_requests = count_t{1} << 15;
+namespace crossdock {
 
 /// @brief The bytes of a request on its way to the owner, and of its reply on the way back.
 struct request_size {

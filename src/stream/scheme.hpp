@@ -1,43 +1,11 @@
 /// @file
-/// @brief Who shares a buffer of a stream, and with whom: the schemes of the study and their costs.
+/// @brief What the schemes of a stream cost, and the choice of one.
 #pragma once
 
-#include <string_view>
-
-#include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/stream/stream_options.hpp"
 #include "crossdock/machine.hpp"
-#include "crossdock/types.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
-
-/// @brief Between whom the items of one buffer travel.
-///
-/// With t workers in each of N processes, g items in a buffer:
-///
-/// | scheme | a buffer is filled by | and holds items for | who puts them into order |
-/// |---|---|---|---|
-/// | `ww` | one worker | one worker | nobody has to |
-/// | `wps` | one worker | the workers of one process | a worker there |
-/// | `wsp` | one worker | the workers of one process | the sender |
-/// | `pp` | the workers of a process | the workers of one process | a worker there |
-/// | `node` | the workers of a node | the workers of one node | a worker there |
-///
-/// @par Source
-/// \cite chandrasekar2024stream, Sec. III. Differs: a worker of `pp` and `node` stages a few items
-/// of its own and takes room for all of them at once, where the study takes room for each item.
-enum class stream_scheme { automatic, ww, wps, wsp, pp, node };
-
-/// @brief The scheme's name in lower case: "auto", "ww", "wps", "wsp", "pp", "node".
-const char* to_string(stream_scheme scheme) noexcept;
-
-/// @brief Reads a scheme's name, in any case.
-/// @throws error(errc::invalid_argument)  no such scheme; the text lists those there are
-stream_scheme stream_scheme_from_string(std::string_view name);
-
-/// @brief Whether several workers fill one buffer.
-constexpr bool fills_together(stream_scheme scheme) {
-    return scheme == stream_scheme::pp || scheme == stream_scheme::node;
-}
+namespace crossdock {
 
 /// @brief How many items the source buffers of one process hold at most.
 ///
