@@ -134,12 +134,7 @@ crossdock_status crossdock_flag_duplicates(const crossdock_context* context, int
 
 crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatter* shared,
                                                     crossdock_gather_scatter** result) {
-    return guarded(shared, [&] {
-        // First, so that tags stay alike on all ranks.
-        auto twin = value_of(shared, "shared").duplicate();
-        require(result, "result");
-        give(result, std::move(twin), shared->errors);
-    });
+    return give_duplicate(shared, "shared", result);
 }
 
 crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared, void* values,
@@ -197,20 +192,12 @@ crossdock_status crossdock_gather_scatter_num_ids(const crossdock_gather_scatter
 
 crossdock_status crossdock_gather_scatter_method(const crossdock_gather_scatter* shared,
                                                  char** method) {
-    return guarded(shared, [&] {
-        const auto& chosen = value_of(shared, "shared");
-        require(method, "method");
-        give_text(method, chosen.method());
-    });
+    return give_text(shared, method, "method", [&] { return value_of(shared, "shared").method(); });
 }
 
 crossdock_status crossdock_gather_scatter_route(const crossdock_gather_scatter* shared,
                                                 char** route) {
-    return guarded(shared, [&] {
-        const auto& chosen = value_of(shared, "shared");
-        require(route, "route");
-        give_text(route, chosen.route());
-    });
+    return give_text(shared, route, "route", [&] { return value_of(shared, "shared").route(); });
 }
 
 crossdock_status crossdock_gather_scatter_num_tried_routes(const crossdock_gather_scatter* shared,
@@ -226,11 +213,7 @@ crossdock_status crossdock_gather_scatter_tried_route(const crossdock_gather_sca
 
 crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter* shared,
                                                   char** text) {
-    return guarded(shared, [&] {
-        const auto& explained = value_of(shared, "shared");
-        require(text, "text");
-        give_text(text, explained.explain());
-    });
+    return give_text(shared, text, "text", [&] { return value_of(shared, "shared").explain(); });
 }
 
 crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scatter* shared,

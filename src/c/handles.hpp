@@ -94,10 +94,11 @@ crossdock_status guarded(const Handle* handle, Body&& body) noexcept {
     }
 }
 
-/// @brief As above, for a function without a context and without what is made with one.
+/// @brief For a function without a context and without what is made with one.
+inline constexpr const crossdock_context* no_handle = nullptr;
 template <class Body>
 crossdock_status guarded(Body&& body) noexcept {
-    return guarded(static_cast<const crossdock_context*>(nullptr), body);
+    return guarded(no_handle, body);
 }
 
 /// @brief Throws errc::invalid_argument where a pointer is null.
@@ -121,6 +122,18 @@ std::span<const T> array(const T* data, count_t length, const char* what) {
     return {data, static_cast<std::size_t>(length)};
 }
 
+/// @brief An element of a list.
+/// @param what  for the text: "route 7 is outside [0, 5)"
+/// @throws error(errc::invalid_argument)
+template <class List>
+const auto& element(const List& list, int index, const char* what) {
+    if (index < 0 || static_cast<std::size_t>(index) >= list.size())
+        throw error(errc::invalid_argument, std::string(what) + " " + std::to_string(index) +
+                                                " is outside [0, " + std::to_string(list.size()) +
+                                                ")");
+    return list[static_cast<std::size_t>(index)];
+}
+
 /// @brief Copies of what an array of handles holds.
 template <class Handle>
 auto values_of(Handle* const* handles, count_t length, const char* what) {
@@ -137,6 +150,17 @@ void give(Handle** result, Value&& value, const Errors&... errors) {
     *result = new Handle{std::forward<Value>(value), errors...};
 }
 
+/// @brief Gives a second object like that of a handle that communicates.
+template <class Handle>
+crossdock_status give_duplicate(const Handle* handle, const char* what, Handle** result) noexcept {
+    return guarded(handle, [&] {
+        // First, so that tags stay alike on all ranks.
+        auto twin = value_of(handle, what).duplicate();
+        require(result, "result");
+        give(result, std::move(twin), handle->errors);
+    });
+}
+
 /// @brief Gives a number through `result`; errors as of `guarded`.
 template <class Handle, class Number, class Query>
 crossdock_status give_number(const Handle* handle, Number* result, Query&& query) noexcept {
@@ -147,11 +171,22 @@ crossdock_status give_number(const Handle* handle, Number* result, Query&& query
 }
 template <class Number, class Query>
 crossdock_status give_number(Number* result, Query&& query) noexcept {
-    return give_number(static_cast<const crossdock_context*>(nullptr), result, query);
+    return give_number(no_handle, result, query);
 }
 
 /// @brief Gives a text through `result`, to be freed with `crossdock_free`.
 void give_text(char** result, const std::string& text);
+/// @brief As `give_number`.
+/// @param what  the name of `result`, for the text of an error
+template <class Handle, class Query>
+crossdock_status give_text(const Handle* handle, char** result, const char* what,
+                           Query&& query) noexcept {
+    return guarded(handle, [&] {
+        const auto& text = query();
+        require(result, what);
+        give_text(result, text);
+    });
+}
 
 /// @brief What an exchange on "auto:measure" has tried.
 template <class Exchange>
@@ -166,11 +201,7 @@ void give_tried(const Exchange& exchange, int index, char** route, double* secon
     const auto all = exchange.tried_routes();
     require(route, "route");
     require(seconds, "seconds");
-    if (index < 0 || index >= static_cast<int>(all.size()))
-        throw error(errc::invalid_argument, "tried route " + std::to_string(index) +
-                                                " is outside [0, " + std::to_string(all.size()) +
-                                                ")");
-    const auto& tried = all[static_cast<std::size_t>(index)];
+    const auto& tried = element(all, index, "tried route");
     give_text(route, tried.route);
     *seconds = tried.seconds;
 }

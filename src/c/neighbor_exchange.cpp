@@ -194,12 +194,7 @@ std::span<std::byte> writable(void* values, std::span<const std::byte> bytes) {
 
 crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
                                                        crossdock_neighbor_exchange** result) {
-    return guarded(exchange, [&] {
-        // First, so that tags stay alike on all ranks.
-        auto twin = value_of(exchange, "exchange").duplicate();
-        require(result, "result");
-        give(result, std::move(twin), exchange->errors);
-    });
+    return give_duplicate(exchange, "exchange", result);
 }
 
 crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange* exchange,
@@ -209,20 +204,14 @@ crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange
 
 crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_exchange* exchange,
                                                      char** text) {
-    return guarded(exchange, [&] {
-        const auto& explained = value_of(exchange, "exchange");
-        require(text, "text");
-        give_text(text, explained.explain());
-    });
+    return give_text(exchange, text, "text",
+                     [&] { return value_of(exchange, "exchange").explain(); });
 }
 
 crossdock_status crossdock_neighbor_exchange_route(const crossdock_neighbor_exchange* exchange,
                                                    char** route) {
-    return guarded(exchange, [&] {
-        const auto& chosen = value_of(exchange, "exchange");
-        require(route, "route");
-        give_text(route, chosen.route());
-    });
+    return give_text(exchange, route, "route",
+                     [&] { return value_of(exchange, "exchange").route(); });
 }
 
 crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_exchange* exchange,

@@ -11,29 +11,17 @@ crossdock_status crossdock_num_routes(int* num_routes) {
     return give_number(num_routes, [] { return registered_routes().size(); });
 }
 
-namespace {
-
-const crossdock::route_description& route_at(int index) {
-    const auto& routes = registered_routes();
-    if (index < 0 || index >= static_cast<int>(routes.size()))
-        throw error(errc::invalid_argument, "route " + std::to_string(index) + " is outside [0, " +
-                                                std::to_string(routes.size()) + ")");
-    return routes[static_cast<std::size_t>(index)];
-}
-
-}  // namespace
-
 crossdock_status crossdock_route_name(int index, const char** name) {
     return guarded([&] {
         require(name, "name");
-        *name = route_at(index).name.c_str();
+        *name = element(registered_routes(), index, "route").name.c_str();
     });
 }
 
 crossdock_status crossdock_route_example(int index, const char** route) {
     return guarded([&] {
         require(route, "route");
-        *route = route_at(index).example.c_str();
+        *route = element(registered_routes(), index, "route").example.c_str();
     });
 }
 
@@ -78,11 +66,7 @@ crossdock_status crossdock_plan_verify(int num_ranks, crossdock_plan* const* pla
 }
 
 crossdock_status crossdock_plan_route(const crossdock_plan* plan, char** route) {
-    return guarded([&] {
-        const auto& compiled = value_of(plan, "plan");
-        require(route, "route");
-        give_text(route, compiled.route());
-    });
+    return give_text(no_handle, route, "route", [&] { return value_of(plan, "plan").route(); });
 }
 
 crossdock_status crossdock_plan_num_stages(const crossdock_plan* plan, int* num_stages) {
@@ -91,12 +75,21 @@ crossdock_status crossdock_plan_num_stages(const crossdock_plan* plan, int* num_
 
 namespace {
 
-void require_same_ranks(const crossdock::topology& regions, const crossdock::plan& p) {
-    if (regions.num_ranks() != p.num_ranks())
-        throw error(errc::size_mismatch, "the topology has " + std::to_string(regions.num_ranks()) +
-                                             " ranks, but the plan " +
-                                             std::to_string(p.num_ranks()) +
-                                             "; give the topology of the plan");
+// What `count(regions, sender)` says of a plan.
+template <class Count>
+crossdock_status give_traffic(const crossdock_topology* topology, const crossdock_plan* plan,
+                              crossdock_traffic* traffic, Count&& count) {
+    return guarded([&] {
+        const auto& regions = value_of(topology, "topology");
+        const auto& sender = value_of(plan, "plan");
+        require(traffic, "traffic");
+        if (regions.num_ranks() != sender.num_ranks())
+            throw error(errc::size_mismatch,
+                        "the topology has " + std::to_string(regions.num_ranks()) +
+                            " ranks, but the plan " + std::to_string(sender.num_ranks()) +
+                            "; give the topology of the plan");
+        *traffic = to_c(count(regions, sender));
+    });
 }
 
 }  // namespace
@@ -104,30 +97,16 @@ void require_same_ranks(const crossdock::topology& regions, const crossdock::pla
 crossdock_status crossdock_plan_stage_traffic(const crossdock_topology* topology,
                                               const crossdock_plan* plan, int stage,
                                               crossdock_traffic* traffic) {
-    return guarded([&] {
-        const auto& regions = value_of(topology, "topology");
-        const auto& sender = value_of(plan, "plan");
-        require(traffic, "traffic");
-        require_same_ranks(regions, sender);
-        const auto num_stages = sender.stages().size();
-        if (stage < 0 || static_cast<std::size_t>(stage) >= num_stages)
-            throw error(errc::invalid_argument, "stage " + std::to_string(stage) +
-                                                    " is outside [0, " +
-                                                    std::to_string(num_stages) + ")");
-        *traffic = to_c(crossdock::stage_traffic(regions, sender, static_cast<std::size_t>(stage)));
+    return give_traffic(topology, plan, traffic, [&](const auto& regions, const auto& sender) {
+        element(sender.stages(), stage, "stage");
+        return crossdock::stage_traffic(regions, sender, static_cast<std::size_t>(stage));
     });
 }
 
 crossdock_status crossdock_plan_total_traffic(const crossdock_topology* topology,
                                               const crossdock_plan* plan,
                                               crossdock_traffic* traffic) {
-    return guarded([&] {
-        const auto& regions = value_of(topology, "topology");
-        const auto& sender = value_of(plan, "plan");
-        require(traffic, "traffic");
-        require_same_ranks(regions, sender);
-        *traffic = to_c(crossdock::total_traffic(regions, sender));
-    });
+    return give_traffic(topology, plan, traffic, crossdock::total_traffic);
 }
 
 crossdock_status crossdock_plan_buffer_items(const crossdock_plan* plan, int64_t* num_items) {
@@ -135,17 +114,11 @@ crossdock_status crossdock_plan_buffer_items(const crossdock_plan* plan, int64_t
 }
 
 crossdock_status crossdock_plan_to_string(const crossdock_plan* plan, char** text) {
-    return guarded([&] {
-        require(text, "text");
-        give_text(text, to_string(value_of(plan, "plan")));
-    });
+    return give_text(no_handle, text, "text", [&] { return to_string(value_of(plan, "plan")); });
 }
 
 crossdock_status crossdock_plan_to_json(const crossdock_plan* plan, char** json) {
-    return guarded([&] {
-        require(json, "json");
-        give_text(json, to_json(value_of(plan, "plan")));
-    });
+    return give_text(no_handle, json, "json", [&] { return to_json(value_of(plan, "plan")); });
 }
 
 crossdock_status crossdock_plan_from_json(const char* json, crossdock_plan** result) {

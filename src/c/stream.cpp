@@ -219,6 +219,27 @@ worker_id crossdock_stream_port::source(count_t item) const {
 
 using namespace crossdock::c;
 
+namespace {
+
+template <class Part>
+crossdock_status with_worker(crossdock_stream_port* port, Part&& part) {
+    return guarded(port, [&] {
+        require(port, "port");
+        part(*port->worker);
+    });
+}
+
+template <class Query>
+void give_worker(int* rank, int* worker, Query&& query) {
+    require(rank, "rank");
+    require(worker, "worker");
+    const worker_id found = query();
+    *rank = found.rank;
+    *worker = found.worker;
+}
+
+}  // namespace
+
 crossdock_status crossdock_stream_create(const crossdock_context* context, size_t item_bytes,
                                          crossdock_stream_handler handler, void* user,
                                          const crossdock_stream_options* options,
@@ -308,32 +329,22 @@ crossdock_status crossdock_stream_port_progress(crossdock_stream_port* port, int
 }
 
 crossdock_status crossdock_stream_port_flush(crossdock_stream_port* port) {
-    return guarded(port, [&] {
-        require(port, "port");
-        port->worker->flush();
-    });
+    return with_worker(port, [&](stream_worker& worker) { worker.flush(); });
 }
 
 crossdock_status crossdock_stream_port_flush_to(crossdock_stream_port* port, int rank, int worker) {
-    return guarded(port, [&] {
-        require(port, "port");
-        port->worker->flush({rank, worker});
-    });
+    return with_worker(port, [&](stream_worker& from) { from.flush({rank, worker}); });
 }
 
 crossdock_status crossdock_stream_port_set_buffer_items(crossdock_stream_port* port, int rank,
                                                         int worker, int64_t num_items) {
-    return guarded(port, [&] {
-        require(port, "port");
-        port->worker->set_buffer_items({rank, worker}, num_items);
+    return with_worker(port, [&](stream_worker& from) {
+        from.set_buffer_items({rank, worker}, num_items);
     });
 }
 
 crossdock_status crossdock_stream_port_start_drain(crossdock_stream_port* port) {
-    return guarded(port, [&] {
-        require(port, "port");
-        port->worker->start_drain();
-    });
+    return with_worker(port, [&](stream_worker& worker) { worker.start_drain(); });
 }
 
 crossdock_status crossdock_stream_port_test_drain(crossdock_stream_port* port, int* is_at_rest) {
@@ -354,11 +365,7 @@ crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int
                                           int* worker) {
     return guarded(port, [&] {
         require(port, "port");
-        require(rank, "rank");
-        require(worker, "worker");
-        const worker_id id = port->worker->id();
-        *rank = id.rank;
-        *worker = id.worker;
+        give_worker(rank, worker, [&] { return port->worker->id(); });
     });
 }
 
@@ -366,11 +373,7 @@ crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port,
                                               int* rank, int* worker) {
     return guarded(port, [&] {
         require(port, "port");
-        require(rank, "rank");
-        require(worker, "worker");
-        const worker_id source = port->source(item);
-        *rank = source.rank;
-        *worker = source.worker;
+        give_worker(rank, worker, [&] { return port->source(item); });
     });
 }
 

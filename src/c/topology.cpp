@@ -75,10 +75,8 @@ crossdock_status crossdock_topology_rank_at(const crossdock_topology* topology, 
 }
 
 crossdock_status crossdock_topology_to_string(const crossdock_topology* topology, char** text) {
-    return guarded([&] {
-        require(text, "text");
-        give_text(text, value_of(topology, "topology").to_string());
-    });
+    return give_text(no_handle, text, "text",
+                     [&] { return value_of(topology, "topology").to_string(); });
 }
 
 crossdock_status crossdock_topology_free(crossdock_topology* topology) { return release(topology); }

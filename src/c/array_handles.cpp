@@ -1,4 +1,4 @@
-#include "array_values.hpp"
+#include "array_handles.hpp"
 
 #include <utility>
 
