@@ -1,14 +1,17 @@
 #include "batch_run_mpi.hpp"
 
 #include <chrono>
+#include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "../exchange/agreement.hpp"
 #include "array_index.hpp"
 #include "batch_router.hpp"
 #include "batch_transport_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
-#include "saved_entries.hpp"
+#include "crossdock/detail/base/raw_buffer.hpp"
 
 namespace crossdock {
 
@@ -33,6 +36,37 @@ class phase_clock {
   private:
     using clock = std::chrono::steady_clock;
     clock::time_point last_ = clock::now();
+};
+
+// Copies of some entries. Invariant: one for each offset, as it was when the object was
+// made.
+class saved_entries {
+  public:
+    // offsets: of entries; may name one repeatedly
+    saved_entries(std::byte* entries, std::vector<count_t> offsets, std::size_t item_bytes)
+        : entries_(entries),
+          offsets_(std::move(offsets)),
+          item_bytes_(item_bytes),
+          copies_(offsets_.size() * item_bytes) {
+        for (std::size_t k = 0; k < offsets_.size(); ++k)
+            std::memcpy(copy(k), entry(k), item_bytes_);
+    }
+
+    void restore() const {
+        for (std::size_t k = 0; k < offsets_.size(); ++k)
+            std::memcpy(entry(k), copy(k), item_bytes_);
+    }
+
+  private:
+    std::byte* entry(std::size_t k) const {
+        return entries_ + static_cast<std::size_t>(offsets_[k]) * item_bytes_;
+    }
+    std::byte* copy(std::size_t k) const { return copies_.data() + k * item_bytes_; }
+
+    std::byte* entries_;
+    std::vector<count_t> offsets_;
+    std::size_t item_bytes_;
+    raw_buffer copies_;
 };
 
 template <class Index>

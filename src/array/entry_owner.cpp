@@ -1,11 +1,12 @@
 #include "entry_owner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "../base/item_bytes.hpp"
-#include "operation_error.hpp"
 
 namespace crossdock {
 
@@ -14,6 +15,23 @@ namespace {
 constexpr std::size_t stretch_length = 1024;
 
 }  // namespace
+
+error operation_error(rank_t rank, count_t index) {
+    const auto located = [&](errc code, const char* what) {
+        return error(
+            code, fmt::format("an operation threw at rank {} for index {}: {}", rank, index, what),
+            rank);
+    };
+    try {
+        throw;
+    } catch (const error& known) {
+        return located(known.code(), known.what());
+    } catch (const std::exception& other) {
+        return located(errc::invalid_argument, other.what());
+    } catch (...) {
+        return located(errc::invalid_argument, "not a std::exception");
+    }
+}
 
 template <class Index>
 void entry_owner<Index>::append_offsets(std::span<const Index> indices,

@@ -7,8 +7,16 @@
 #include <vector>
 
 #include "crossdock/detail/array/value_operation.hpp"
+#include "crossdock/error.hpp"
 
 namespace crossdock {
+
+/// @brief The exception that is being handled, with the rank and the index where an operation threw
+/// it.
+///
+/// An `error` keeps its code; anything else is the user's mistake, errc::invalid_argument.
+/// @pre called in a handler
+error operation_error(rank_t rank, count_t index);
 
 /// @brief Finds the entries of one rank by their global indices, and reads or changes them.
 ///

@@ -1,7 +1,7 @@
 #include "held_requests.hpp"
 
 #include "../base/item_bytes.hpp"
-#include "operation_error.hpp"
+#include "entry_owner.hpp"
 #include "request_layout.hpp"
 
 namespace crossdock {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "combined_requests.hpp"
-#include "position_range.hpp"
 #include "request_traits.hpp"
+#include "requests_by_destination.hpp"
 
 namespace crossdock {
 

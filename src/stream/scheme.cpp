@@ -1,11 +1,7 @@
 #include "scheme.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <string>
 
 #include "../select/buffer_choice.hpp"
 #include "source_buffer.hpp"
@@ -13,18 +9,6 @@
 namespace crossdock {
 
 namespace {
-
-struct named_scheme {
-    stream_scheme scheme;
-    const char* name;
-};
-
-constexpr std::array<named_scheme, 6> names{{{stream_scheme::automatic, "auto"},
-                                             {stream_scheme::ww, "ww"},
-                                             {stream_scheme::wps, "wps"},
-                                             {stream_scheme::wsp, "wsp"},
-                                             {stream_scheme::pp, "pp"},
-                                             {stream_scheme::node, "node"}}};
 
 // Buffers that one source fills.
 count_t num_buffers(stream_scheme scheme, count_t num_endpoints, int num_workers) {
@@ -52,22 +36,6 @@ buffering buffering_of(stream_scheme scheme, const stream_shape& shape) {
 }
 
 }  // namespace
-
-const char* to_string(stream_scheme scheme) noexcept {
-    return std::find_if(names.begin(), names.end(),
-                        [&](const named_scheme& n) { return n.scheme == scheme; })
-        ->name;
-}
-
-stream_scheme stream_scheme_from_string(std::string_view name) {
-    std::string lower(name);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    for (const named_scheme& n : names) {
-        if (lower == n.name) return n.scheme;
-    }
-    throw error(errc::invalid_argument,
-                fmt::format("unknown scheme \"{}\"; there are auto, ww, wps, wsp, pp, node", name));
-}
 
 count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_endpoints,
                            int num_workers) {

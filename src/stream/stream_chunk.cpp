@@ -13,6 +13,18 @@ namespace {
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// Empties a list: appends its chunks in the order in which they were put.
+template <class Next>
+void take_all(std::atomic<chunk_ref>& head, std::vector<chunk_ref>& into, const Next& next) {
+    if (head.load(std::memory_order_relaxed) == no_chunk) return;
+    const auto first = static_cast<std::ptrdiff_t>(into.size());
+    for (chunk_ref ref = head.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
+         ref = next(ref)) {
+        append_with_reserve(into, ref);
+    }
+    std::reverse(into.begin() + first, into.end());
+}
+
 }  // namespace
 
 chunk_layout::chunk_layout(std::span<const stream_channel> channels, int group_size, int tag_bytes,
@@ -109,23 +121,12 @@ chunk_ref& chunk_memory::link(chunk_ref ref, int process, int worker) const noex
 }
 
 void chunk_memory::put(int process, int worker, bool is_urgent, chunk_ref ref) const noexcept {
-    std::atomic<chunk_ref>& head = inbox(process, worker, is_urgent);
-    chunk_ref& next = link(ref, process, worker);
-    next = head.load(std::memory_order_relaxed);
-    while (!head.compare_exchange_weak(next, ref, std::memory_order_release,
-                                       std::memory_order_relaxed)) {
-    }
+    push_front(inbox(process, worker, is_urgent), link(ref, process, worker), ref);
 }
 
 void chunk_memory::take(int worker, bool is_urgent, std::vector<chunk_ref>& into) const {
-    std::atomic<chunk_ref>& head = inbox(here_, worker, is_urgent);
-    if (head.load(std::memory_order_relaxed) == no_chunk) return;
-    const auto first = static_cast<std::ptrdiff_t>(into.size());
-    for (chunk_ref ref = head.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
-         ref = link(ref, here_, worker)) {
-        append_with_reserve(into, ref);
-    }
-    std::reverse(into.begin() + first, into.end());
+    take_all(inbox(here_, worker, is_urgent), into,
+             [&](chunk_ref ref) { return link(ref, here_, worker); });
 }
 
 void chunk_memory::count_shared(int holder, int change) const noexcept {
@@ -151,23 +152,11 @@ bool chunk_memory::has_arrivals(int worker) const noexcept {
 
 void chunk_memory::give_back(chunk_ref ref) const noexcept {
     chunk_state& state = at(ref).state();
-    std::atomic<chunk_ref>& head =
-        free_list(static_cast<int>((ref - 1) >> chunk_bits), state.owner);
-    state.next = head.load(std::memory_order_relaxed);
-    while (!head.compare_exchange_weak(state.next, ref, std::memory_order_release,
-                                       std::memory_order_relaxed)) {
-    }
+    push_front(free_list(static_cast<int>((ref - 1) >> chunk_bits), state.owner), state.next, ref);
 }
 
 void chunk_memory::take_free(std::uint32_t owner, std::vector<chunk_ref>& into) const {
-    std::atomic<chunk_ref>& head = free_list(here_, owner);
-    if (head.load(std::memory_order_relaxed) == no_chunk) return;
-    const auto first = static_cast<std::ptrdiff_t>(into.size());
-    for (chunk_ref ref = head.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
-         ref = at(ref).state().next) {
-        append_with_reserve(into, ref);
-    }
-    std::reverse(into.begin() + first, into.end());
+    take_all(free_list(here_, owner), into, [&](chunk_ref ref) { return at(ref).state().next; });
 }
 
 }  // namespace crossdock

@@ -61,6 +61,14 @@ static_assert(sizeof(chunk_state) <= 64);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::uint64_t>::is_always_lock_free);
 
+// Puts a chunk, whose link in the list is `next`, in front of a list that any thread adds to.
+inline void push_front(std::atomic<chunk_ref>& head, chunk_ref& next, chunk_ref ref) noexcept {
+    next = head.load(std::memory_order_relaxed);
+    while (!head.compare_exchange_weak(next, ref, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+    }
+}
+
 // Where the parts of a chunk lie: the first four at the same place for all channels.
 //
 //     state | links | head | offsets | items | tags | sources

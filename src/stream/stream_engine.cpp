@@ -103,10 +103,7 @@ std::size_t stream_engine::hand_over(chunk_ref ref, int endpoint) {
     const std::size_t num_bytes = c.message().size();
     chunk_state& state = c.state();
     state.destination = to;
-    state.next = to_send_.load(std::memory_order_relaxed);
-    while (!to_send_.compare_exchange_weak(state.next, ref, std::memory_order_release,
-                                           std::memory_order_relaxed)) {
-    }
+    push_front(to_send_, state.next, ref);
     return num_bytes;
 }
 

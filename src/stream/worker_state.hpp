@@ -14,7 +14,15 @@ namespace crossdock {
 // Who the worker is, where it stands, and what it has counted. Written by the worker's thread; the
 // atomic members are read by others.
 struct worker_state {
-    worker_state(stream_engine& its_engine, int number_in_process);
+    worker_state(stream_engine& its_engine, int number_in_process)
+        : engine(its_engine),
+          id{engine.rank(), number_in_process},
+          number(static_cast<std::uint32_t>(engine.rank() * layout().num_workers() +
+                                            number_in_process)),
+          number_at_endpoint(number_in_process) {
+        if (!layout().is_node()) return;
+        number_at_endpoint += layout().nodes().local_rank(engine.rank()) * layout().num_workers();
+    }
 
     stream_engine& engine;
     worker_id id;
@@ -45,7 +53,17 @@ struct worker_state {
     }
 
     // Sets the head of a chunk that a buffer begins in.
-    void set_head(const chunk& c, int channel, std::size_t index) const noexcept;
+    void set_head(const chunk& c, int channel, std::size_t index) const noexcept {
+        const stream_layout::buffer_end& end = end_of(index);
+        chunk_head& head = c.head();
+        head.channel = static_cast<std::uint32_t>(channel);
+        head.phase = phase;
+        head.stage = static_cast<std::uint32_t>(end.stage);
+        head.source = number;
+        head.worker = end.worker;
+        head.is_grouped = 0;
+        head.num_samples.store(0, std::memory_order_relaxed);
+    }
 
     // Before any other thread can see them.
     void count_sent(std::int64_t num_items) noexcept {
@@ -53,7 +71,10 @@ struct worker_state {
     }
 
     // The exception being handled, of a handler, ends the stream.
-    void fail();
+    void fail() {
+        if (!failure) failure = std::current_exception();
+        engine.fail(id.rank);
+    }
 };
 
 }  // namespace crossdock

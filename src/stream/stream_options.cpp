@@ -1,10 +1,47 @@
 #include "crossdock/detail/stream/stream_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cctype>
 #include <cmath>
+#include <string>
 
 namespace crossdock {
+
+namespace {
+
+struct named_scheme {
+    stream_scheme scheme;
+    const char* name;
+};
+
+constexpr std::array<named_scheme, 6> names{{{stream_scheme::automatic, "auto"},
+                                             {stream_scheme::ww, "ww"},
+                                             {stream_scheme::wps, "wps"},
+                                             {stream_scheme::wsp, "wsp"},
+                                             {stream_scheme::pp, "pp"},
+                                             {stream_scheme::node, "node"}}};
+
+}  // namespace
+
+const char* to_string(stream_scheme scheme) noexcept {
+    return std::find_if(names.begin(), names.end(),
+                        [&](const named_scheme& n) { return n.scheme == scheme; })
+        ->name;
+}
+
+stream_scheme stream_scheme_from_string(std::string_view name) {
+    std::string lower(name);
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const named_scheme& n : names) {
+        if (lower == n.name) return n.scheme;
+    }
+    throw error(errc::invalid_argument,
+                fmt::format("unknown scheme \"{}\"; there are auto, ww, wps, wsp, pp, node", name));
+}
 
 int latency_histogram::class_of(std::int64_t nanoseconds) noexcept {
     if (nanoseconds < 64) return static_cast<int>(nanoseconds);
@@ -57,6 +94,32 @@ std::vector<latency_histogram::bucket> latency_histogram::buckets() const {
         }
     }
     return result;
+}
+
+const char* to_string(flush_cause cause) noexcept {
+    constexpr std::array<const char*, num_flush_causes> names{"full",     "request", "idle", "age",
+                                                              "pressure", "urgent",  "drain"};
+    return names[static_cast<std::size_t>(cause)];
+}
+
+stream_statistics& stream_statistics::operator+=(const stream_statistics& other) noexcept {
+    items += other.items;
+    combined += other.combined;
+    handled += other.handled;
+    forwarded += other.forwarded;
+    hops += other.hops;
+    messages += other.messages;
+    mpi_messages += other.mpi_messages;
+    mpi_bytes += other.mpi_bytes;
+    message_items += other.message_items;
+    for (std::size_t i = 0; i < messages_by_cause.size(); ++i) {
+        messages_by_cause[i] += other.messages_by_cause[i];
+    }
+    overflow_buffers += other.overflow_buffers;
+    waits += other.waits;
+    peak_buffers += other.peak_buffers;
+    latency.add(other.latency);
+    return *this;
 }
 
 }  // namespace crossdock
