@@ -254,7 +254,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         new_bytes = find_size(new_bytes);
         const bool knows_size = new_bytes != 0;
         if (!knows_size) new_bytes = last_bytes;
-        ready_for_start(to, new_bytes);
+        make_ready_if_need_be(to, new_bytes);
         if (auto* const tried = trials()) tried->begin(to, new_bytes);
         return present().start_empty(to, failed, knows_size);
     }
@@ -265,19 +265,22 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     }
 
     // Returns why this rank can start an empty exchange only, if so.
-    std::optional<error> ready_for_start(direction to, std::size_t new_bytes) {
-        last_bytes = new_bytes;
-        if (present().is_ready(to, new_bytes)) return std::nullopt;
+    std::optional<error> make_ready(direction to, std::size_t new_bytes) {
         auto why = present().prepare_at_start(to, prepared, new_bytes);
         item_bytes = new_bytes;
         return why;
     }
 
+    void make_ready_if_need_be(direction to, std::size_t new_bytes) {
+        last_bytes = new_bytes;
+        if (!present().is_ready(to, new_bytes)) make_ready(to, new_bytes);
+    }
+
     void prepare_at_start(std::size_t new_bytes) {
         try {
             finish_empty();
-            ready_for_start(direction::forward, new_bytes);
-            if (prepared == preparation::both) ready_for_start(direction::reverse, new_bytes);
+            make_ready_if_need_be(direction::forward, new_bytes);
+            if (prepared == preparation::both) make_ready_if_need_be(direction::reverse, new_bytes);
         } catch (const error&) {  // the start says so
         }
     }
@@ -369,12 +372,15 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         next_plan();
         auto& runner = present();
         runner.post_size(asked_bytes);
-        if (const auto why = ready_for_start(to, asked_bytes)) {
-            const bool is_of_peer = why->code() == errc::peer_failed;
-            if (!is_of_peer) present().comm().tell_later(*why);
-            if (auto* const tried = trials()) tried->begin(to, asked_bytes);
-            empty = &runner.start_empty(to, is_of_peer ? why->rank() : compiled().rank(), true);
-            throw *why;
+        last_bytes = asked_bytes;
+        if (!runner.is_ready(to, asked_bytes)) {
+            if (const auto why = make_ready(to, asked_bytes)) {
+                const bool is_of_peer = why->code() == errc::peer_failed;
+                if (!is_of_peer) present().comm().tell_later(*why);
+                if (auto* const tried = trials()) tried->begin(to, asked_bytes);
+                empty = &runner.start_empty(to, is_of_peer ? why->rank() : compiled().rank(), true);
+                throw *why;
+            }
         }
         const auto begin = [&]() -> executor& {
             return runner.start(to, input, output, std::move(combine));
