@@ -155,7 +155,7 @@ const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) 
     int is_inter = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
     if (is_inter) return nullptr;
-    const gate all_are_here(user);
+    const meeting all_are_here(user);
     const auto place = agreed_place(user);
     if (place == progress_place::nowhere) return nullptr;
     std::vector<rank_t> ranks(static_cast<std::size_t>(size_of(user)));

@@ -1,5 +1,5 @@
 // The functions of MPI that wait, where it does not call back: what has a nonblocking twin becomes that and a loop that
-// makes progress; what is collective and has none waits at a gate first. While nothing is under way, messages and waits
+// makes progress; what is collective and has none follows a meeting. While nothing is under way, messages and waits
 // go straight to MPI; collectives do not, as other ranks may have something under way.
 #include "polling.hpp"
 
@@ -21,7 +21,7 @@ int wait_for(MPI_Request* request, MPI_Status* status) {
     return poll([&](int* flag) { return PMPI_Test(request, flag, status); });
 }
 
-gate::gate(MPI_Comm comm) {
+meeting::meeting(MPI_Comm comm) {
     if (comm == MPI_COMM_NULL || !polls()) return;
     // A rank that is not here yet may wait for an exchange that is still to be set up by this one.
     CROSSDOCK_MPI(MPI_Barrier(comm));
@@ -31,7 +31,7 @@ gate::gate(MPI_Comm comm) {
 
 namespace {
 
-// Communicators of windows and files that are made while there is a gate, for the gates of calls with these.
+// Communicators of windows and files that are made in a meeting, for the meetings of calls with these.
 template <class Handle>
 MPI_Comm& comm_of(Handle handle) {
     static auto& all = *new std::map<Handle, MPI_Comm>;
@@ -39,16 +39,16 @@ MPI_Comm& comm_of(Handle handle) {
 }
 
 template <class Handle, class Own>
-int make_with_gate(MPI_Comm comm, Handle* made, Own&& own) {
-    const int code = with_gate(comm, own);
+int make_with_meeting(MPI_Comm comm, Handle* made, Own&& own) {
+    const int code = with_meeting(comm, own);
     if (code == MPI_SUCCESS && polls()) PMPI_Comm_dup(comm, &comm_of(*made));
     return code;
 }
 
 template <class Handle, class Own>
-int end_with_gate(Handle ended, Own&& own) {
+int end_with_meeting(Handle ended, Own&& own) {
     auto& comm = comm_of(ended);
-    const int code = with_gate(comm, own);
+    const int code = with_meeting(comm, own);
     if (code == MPI_SUCCESS && comm != MPI_COMM_NULL) PMPI_Comm_free(&comm);
     return code;
 }
@@ -253,69 +253,69 @@ CROSSDOCK_POLLED(Win_wait, (MPI_Win window), (window), {
     return poll([&](int* flag) { return PMPI_Win_test(window, flag); });
 })
 
-#define CROSSDOCK_GATE(name, comm, parameters, arguments) \
-    CROSSDOCK_POLLED(name, parameters, arguments,         \
-                     { return with_gate(comm, [&] { return PMPI_##name arguments; }); })
-#define CROSSDOCK_GATE_MAKES(name, parameters, arguments)                         \
-    CROSSDOCK_POLLED(name, parameters, arguments, {                               \
-        return make_with_gate(comm, made, [&] { return PMPI_##name arguments; }); \
+#define CROSSDOCK_MEETING(name, comm, parameters, arguments) \
+    CROSSDOCK_POLLED(name, parameters, arguments,            \
+                     { return with_meeting(comm, [&] { return PMPI_##name arguments; }); })
+#define CROSSDOCK_MEETING_MAKES(name, parameters, arguments)                         \
+    CROSSDOCK_POLLED(name, parameters, arguments, {                                  \
+        return make_with_meeting(comm, made, [&] { return PMPI_##name arguments; }); \
     })
-#define CROSSDOCK_GATE_ENDS(name, handle)             \
+#define CROSSDOCK_MEETING_ENDS(name, handle)          \
     CROSSDOCK_POLLED(name, (handle * ended), (ended), \
-                     { return end_with_gate(*ended, [&] { return PMPI_##name(ended); }); })
-CROSSDOCK_GATE(Comm_split, comm, (MPI_Comm comm, int color, int key, MPI_Comm* made),
-               (comm, color, key, made))
-CROSSDOCK_GATE(Comm_split_type, comm,
-               (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made),
-               (comm, type, key, info, made))
-CROSSDOCK_GATE(Comm_create, comm, (MPI_Comm comm, MPI_Group group, MPI_Comm* made),
-               (comm, group, made))
-CROSSDOCK_GATE(Intercomm_merge, comm, (MPI_Comm comm, int is_high, MPI_Comm* made),
-               (comm, is_high, made))
+                     { return end_with_meeting(*ended, [&] { return PMPI_##name(ended); }); })
+CROSSDOCK_MEETING(Comm_split, comm, (MPI_Comm comm, int color, int key, MPI_Comm* made),
+                  (comm, color, key, made))
+CROSSDOCK_MEETING(Comm_split_type, comm,
+                  (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made),
+                  (comm, type, key, info, made))
+CROSSDOCK_MEETING(Comm_create, comm, (MPI_Comm comm, MPI_Group group, MPI_Comm* made),
+                  (comm, group, made))
+CROSSDOCK_MEETING(Intercomm_merge, comm, (MPI_Comm comm, int is_high, MPI_Comm* made),
+                  (comm, is_high, made))
 
-CROSSDOCK_GATE_MAKES(Win_create,
-                     (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
-                      MPI_Win* made),
-                     (base, size, unit, info, comm, made))
-CROSSDOCK_GATE_MAKES(Win_allocate,
-                     (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
-                      MPI_Win* made),
-                     (size, unit, info, comm, base, made))
-CROSSDOCK_GATE_MAKES(Win_allocate_shared,
-                     (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
-                      MPI_Win* made),
-                     (size, unit, info, comm, base, made))
-CROSSDOCK_GATE_MAKES(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* made),
-                     (info, comm, made))
-CROSSDOCK_GATE(Win_fence, comm_of(window), (int assertion, MPI_Win window), (assertion, window))
-CROSSDOCK_GATE_ENDS(Win_free, MPI_Win)
+CROSSDOCK_MEETING_MAKES(Win_create,
+                        (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
+                         MPI_Win* made),
+                        (base, size, unit, info, comm, made))
+CROSSDOCK_MEETING_MAKES(Win_allocate,
+                        (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
+                         MPI_Win* made),
+                        (size, unit, info, comm, base, made))
+CROSSDOCK_MEETING_MAKES(Win_allocate_shared,
+                        (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
+                         MPI_Win* made),
+                        (size, unit, info, comm, base, made))
+CROSSDOCK_MEETING_MAKES(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* made),
+                        (info, comm, made))
+CROSSDOCK_MEETING(Win_fence, comm_of(window), (int assertion, MPI_Win window), (assertion, window))
+CROSSDOCK_MEETING_ENDS(Win_free, MPI_Win)
 
-CROSSDOCK_GATE_MAKES(File_open,
-                     (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* made),
-                     (comm, name, mode, info, made))
-CROSSDOCK_GATE_ENDS(File_close, MPI_File)
-CROSSDOCK_GATE(File_set_size, comm_of(file), (MPI_File file, MPI_Offset size), (file, size))
-CROSSDOCK_GATE(File_preallocate, comm_of(file), (MPI_File file, MPI_Offset size), (file, size))
-CROSSDOCK_GATE(File_sync, comm_of(file), (MPI_File file), (file))
-CROSSDOCK_GATE(File_set_view, comm_of(file),
-               (MPI_File file, MPI_Offset at, MPI_Datatype unit, MPI_Datatype type,
-                const char* representation, MPI_Info info),
-               (file, at, unit, type, representation, info))
-#define CROSSDOCK_GATE_READ(name, constness)                                              \
-    CROSSDOCK_GATE(File_##name, comm_of(file),                                            \
-                   (MPI_File file, constness void* buffer, int number, MPI_Datatype type, \
-                    MPI_Status* status),                                                  \
-                   (file, buffer, number, type, status))
-#define CROSSDOCK_GATE_READ_AT(name, constness)                                       \
-    CROSSDOCK_GATE(File_##name, comm_of(file),                                        \
-                   (MPI_File file, MPI_Offset at, constness void* buffer, int number, \
-                    MPI_Datatype type, MPI_Status* status),                           \
-                   (file, at, buffer, number, type, status))
-CROSSDOCK_GATE_READ(read_all, )
-CROSSDOCK_GATE_READ(read_ordered, )
-CROSSDOCK_GATE_READ(write_all, const)
-CROSSDOCK_GATE_READ(write_ordered, const)
-CROSSDOCK_GATE_READ_AT(read_at_all, )
-CROSSDOCK_GATE_READ_AT(write_at_all, const)
+CROSSDOCK_MEETING_MAKES(File_open,
+                        (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* made),
+                        (comm, name, mode, info, made))
+CROSSDOCK_MEETING_ENDS(File_close, MPI_File)
+CROSSDOCK_MEETING(File_set_size, comm_of(file), (MPI_File file, MPI_Offset size), (file, size))
+CROSSDOCK_MEETING(File_preallocate, comm_of(file), (MPI_File file, MPI_Offset size), (file, size))
+CROSSDOCK_MEETING(File_sync, comm_of(file), (MPI_File file), (file))
+CROSSDOCK_MEETING(File_set_view, comm_of(file),
+                  (MPI_File file, MPI_Offset at, MPI_Datatype unit, MPI_Datatype type,
+                   const char* representation, MPI_Info info),
+                  (file, at, unit, type, representation, info))
+#define CROSSDOCK_MEETING_READ(name, constness)                                              \
+    CROSSDOCK_MEETING(File_##name, comm_of(file),                                            \
+                      (MPI_File file, constness void* buffer, int number, MPI_Datatype type, \
+                       MPI_Status* status),                                                  \
+                      (file, buffer, number, type, status))
+#define CROSSDOCK_MEETING_READ_AT(name, constness)                                       \
+    CROSSDOCK_MEETING(File_##name, comm_of(file),                                        \
+                      (MPI_File file, MPI_Offset at, constness void* buffer, int number, \
+                       MPI_Datatype type, MPI_Status* status),                           \
+                      (file, at, buffer, number, type, status))
+CROSSDOCK_MEETING_READ(read_all, )
+CROSSDOCK_MEETING_READ(read_ordered, )
+CROSSDOCK_MEETING_READ(write_all, const)
+CROSSDOCK_MEETING_READ(write_ordered, const)
+CROSSDOCK_MEETING_READ_AT(read_at_all, )
+CROSSDOCK_MEETING_READ_AT(write_at_all, const)
 
 #pragma GCC visibility pop

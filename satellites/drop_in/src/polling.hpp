@@ -47,20 +47,20 @@ int wait_for(MPI_Request* request, MPI_Status* status);
 ///
 /// When it is made, all ranks of the communicator are in the call. Until it ends no exchange of this rank begins to
 /// block. MPI's function then waits only for ranks that wait for nobody outside.
-class gate {
+class meeting {
   public:
     /// @par Collective
-    /// Yes, over `comm`, which may be null: then there is no gate.
-    explicit gate(MPI_Comm comm);
+    /// Yes, over `comm`, which may be null: then there is no meeting.
+    explicit meeting(MPI_Comm comm);
 
   private:
     std::optional<progress_engine::abstention> abstention_;
 };
 
-/// @brief What `own`, MPI's function, returns inside a gate.
+/// @brief What `own`, MPI's function, returns inside a meeting.
 template <class Own>
-int with_gate(MPI_Comm comm, Own&& own) {
-    std::optional<gate> all_are_here;
+int with_meeting(MPI_Comm comm, Own&& own) {
+    std::optional<meeting> all_are_here;
     try {
         all_are_here.emplace(comm);
     } catch (...) {

@@ -195,7 +195,7 @@ int show_and(std::span<MPI_Request> requests, Own&& own) {
 template <class Own>
 int make_attached(MPI_Comm comm, MPI_Comm* made, Own&& own) {
     if (is_off() || progress_engine::is_inside()) return own();
-    return with_gate(comm, [&] {
+    return with_meeting(comm, [&] {
         int code = own();
         if (code != MPI_SUCCESS) return code;
         try {
@@ -220,7 +220,7 @@ int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
         if (kind == MPI_UNDEFINED) return blocking();
 #ifdef OPEN_MPI
         // In grids with dimensions of one or two ranks that wrap around, the two find blocks in different places.
-        if (kind == MPI_CART) return with_gate(comm, blocking);
+        if (kind == MPI_CART) return with_meeting(comm, blocking);
 #endif
     }
     MPI_Request request = MPI_REQUEST_NULL;

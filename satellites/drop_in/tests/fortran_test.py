@@ -1,4 +1,5 @@
-"""Whatever is taken over from C is taken over from Fortran, and the report names the places that call.
+"""Whatever is taken over from C is taken over from Fortran, but for progress in calls that only wait, which Open MPI
+makes itself. The report names the places that call.
 
 usage: fortran_test.py LIBRARY COMMAND...
 
@@ -8,12 +9,15 @@ COMMAND runs fortran_calls.F90, linked with the library.
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 LIBRARY, *COMMAND = sys.argv[1:]
+TAKEN = re.compile("mpix?_(i?neighbor_|i?alltoall|start|wait|test|request_|cancel|dist_graph|graph|cart|"
+                   "comm_(dup|free|disconnect))")
 
 
 class Fortran(unittest.TestCase):
@@ -21,7 +25,8 @@ class Fortran(unittest.TestCase):
         lines = subprocess.run(["nm", "--dynamic", "--defined-only", LIBRARY], check=True, capture_output=True,
                                text=True).stdout.splitlines()
         names = {line.split()[-1] for line in lines}
-        in_c = {name.lower() for name in names if name.startswith(("MPI_", "MPIX_"))}
+        in_c = {name.lower() for name in names
+                if name.startswith(("MPI_", "MPIX_")) and TAKEN.match(name.lower())}
 
         self.assertIn("mpi_alltoallv", in_c)
         for ending in ("_", "_f08_"):
