@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every figure and table of the five studies that has results, beside ours, with a verdict, from the records.
+"""Every figure and table of the five studies that has results, beside ours, with a finding, from the records.
 
 usage: satellites/studies/figures.py --tables satellites/studies/results
 
-Verdicts are computed. Two numbers agree if neither is more than TOLERANCE times the other; a share agrees if it and
+Findings are computed. Two numbers agree if neither is more than TOLERANCE times the other; a share agrees if it and
 what it leaves of the whole do; a table agrees if SHARE of its numbers do. An order agrees if it holds wherever the
 text of the study says so. The last column names what was fitted, assumed or made smaller than in the study.
 """
@@ -22,8 +22,8 @@ import waste
 
 TOLERANCE = 1.25
 SHARE = 0.95
-VERDICTS = ("agrees", "agrees by a fit", "differs", "other setting", "missing")
-AGREES, FITTED, DIFFERS, OTHER, MISSING = VERDICTS
+FINDINGS = ("agrees", "agrees by a fit", "differs", "other setting", "missing")
+AGREES, FITTED, DIFFERS, OTHER, MISSING = FINDINGS
 LOOK_SECONDS = 1e-8  # at an unexpected message, fitted to the mean of SDDE's Fig. 10
 SCHEMES = ("pp", "wps", "ww")  # by the latency that the study finds
 
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     figure: str
     theirs: str
     ours: str
-    verdict: str
+    finding: str
     why: str
 
 
@@ -463,7 +463,7 @@ def rows_of(results):
 
 
 def counted(rows):
-    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS}
+    counts = {finding: sum(row.finding == finding for row in rows) for finding in FINDINGS}
     return (f"Of {len(rows)} figures and tables with results, {counts[AGREES]} agree, {counts[FITTED]} agree by a fit, "
             f"{counts[DIFFERS]} differ, {counts[OTHER]} have another setting, and {counts[MISSING]} are missing.")
 
@@ -473,7 +473,7 @@ def main():
     parser.add_argument("--tables", metavar="FOLDER", default=study.RESULTS)
     rows = rows_of(parser.parse_args().tables)
     print(counted([row for of_study in rows.values() for row in of_study]))
-    study.print_table("All figures", ["", "the study", "ours", "verdict", "why"],
+    study.print_table("All figures", ["", "the study", "ours", "finding", "why"],
                       [[f"{name}, {row.figure}", *row[1:]] for name, of_study in rows.items() for row in of_study])
 
 

@@ -68,11 +68,11 @@ class Pages(unittest.TestCase):
         self.assertEqual(rows_of(page.splitlines())[-48:], rows_of(printed))
         self.assertEqual(len(rows_of(printed)), 2 + 46)
 
-    def test_VerdictsAreOfFiveKindsAndReasonsAreShort(self):
+    def test_FindingsAreOfFiveKindsAndReasonsAreShort(self):
         rows = [row for of_study in figures.rows_of(STUDIES / "results").values() for row in of_study]
 
-        self.assertEqual([row.verdict for row in rows if row.verdict not in figures.VERDICTS], [])
-        self.assertEqual([row.figure for row in rows if bool(row.ours) == (row.verdict == figures.MISSING)], [])
+        self.assertEqual([row.finding for row in rows if row.finding not in figures.FINDINGS], [])
+        self.assertEqual([row.figure for row in rows if bool(row.ours) == (row.finding == figures.MISSING)], [])
         self.assertEqual([row.why for row in rows if not 0 < len(row.why.split()) <= WORDS_OF_A_REASON], [])
 
     def test_TablesOfEachStudyComeFromItsRecords(self):
