@@ -526,9 +526,9 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 /// Every rank starts the same exchanges of one object in the same order. After CROSSDOCK_PEER_FAILED the exchange is
 /// over, and the next may start. An error of `duplicate` is the rank's own.
 ///
-/// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's collective calls, on
-/// any context; on the same one only with MPI_THREAD_MULTIPLE. While such an exchange is active, a rank must not block
-/// elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
+/// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's collective calls,
+/// on any context; on the same one only with MPI_THREAD_MULTIPLE. While such an exchange is active, a rank must not
+/// block elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
 ///
 /// A start waits for nobody, if what it exchanges is ready: at first what the option `prepare` names, for items of the
 /// option `item_bytes`. The first start with items of another size, or in a direction that is not ready, makes it

@@ -111,8 +111,8 @@ concept same_items =
 ///
 /// On a route of several stages, and where ranks share memory, a rank does something for others inside `test`, `wait`
 /// and the library's collective calls, on any context of the process; only on the same one if MPI was initialised with
-/// MPI_THREAD_MULTIPLE. While an exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something
-/// that another rank does only after its wait.
+/// MPI_THREAD_MULTIPLE. While an exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for
+/// something that another rank does only after its wait.
 ///
 /// *Preparation.* An exchange is ready when the ranks that share memory have told each other where items lie; a start
 /// then never blocks. The constructor makes ready what the option `prepare` names, for items of `item_bytes`. The first
@@ -135,9 +135,9 @@ concept same_items =
 /// its output stays as it was. Where a route puts items of several ranks into one message, this may be more ranks than
 /// those that need the item. All others get their items. Then every rank may start the next exchange. The rank that
 /// failed completes the one before it first, in its next start; until then it forwards in the library's collective
-/// calls and in the waits of other objects, also if this object has ended. `context::last_peer_error` says later why the
-/// start failed. A faulty start that does not know the size of the items waits until a rank that shares memory starts
-/// with one.
+/// calls and in the waits of other objects, also if this object has ended. `context::last_peer_error` says later why
+/// the start failed. A faulty start that does not know the size of the items waits until a rank that shares memory
+/// starts with one.
 ///
 /// The destructor does not communicate. An object must be idle when it is destroyed; one that is not leaves its buffers
 /// to the messages under way. After an mpi_error only destruction is legal.
