@@ -50,7 +50,8 @@ def print_tables(record):
                          *(f"{waste[name] / waste['ww']:.3f}" if waste["ww"] else "" for name in SCHEMES[1:]),
                          *(f"{seconds[name] * 1e3:.1f}" for name in SCHEMES)])
     study.print_table("What is wasted, and milliseconds",
-                      ["workload", "nodes", "waste, ww", "wps / ww", "pp / ww", *(f"{name}, ms" for name in SCHEMES)], rows)
+                      ["workload", "nodes", "waste, ww", "wps / ww", "pp / ww", *(f"{name}, ms" for name in SCHEMES)],
+                      rows)
 
 
 def main():

@@ -76,8 +76,8 @@ std::vector<word_message> traffic_for_first(const pattern& p) {
     return {{0, std::move(words)}};
 }
 
-// As the function for the patterns of all ranks, with the same result. Rank 0 searches, and broadcasts the places, while
-// the others wait.
+// As the function for the patterns of all ranks, with the same result. Rank 0 searches, and broadcasts the places,
+// while the others wait.
 // @param traffic  on rank 0, what came of `traffic_for_first` of all ranks
 std::unique_ptr<route> place_ranks(const communicator& comm, setup_rounds& rounds,
                                    std::span<const word_message> traffic, const pattern& p,

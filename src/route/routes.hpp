@@ -1,5 +1,5 @@
 /// @file
-/// @brief What the registry knows of each route: how to make it, and its candidates where they are not the same everywhere.
+/// @brief What the registry knows of each route: how to make it, and its candidates where these differ.
 #pragma once
 
 #include "crossdock/route.hpp"

@@ -38,7 +38,7 @@ inline std::vector<arrival> arrivals(const std::vector<pattern>& patterns, rank_
     return result;
 }
 
-/// @brief The arrays of one exchange forward on a rank, and what its slots must hold afterwards: -1 where nothing comes.
+/// @brief The arrays of one exchange forward on a rank, and what its slots must hold then: -1 where nothing comes.
 template <class T = count_t>
 struct forward_arrays {
     std::vector<T> items, slots, expected;

@@ -11,7 +11,6 @@
 #include <span>
 #include <utility>
 
-#include "own_requests.hpp"
 #include "polling.hpp"
 #include "record.hpp"
 
@@ -132,7 +131,7 @@ progress_place agreed_place(MPI_Comm comm) {
     const auto agreed = static_cast<progress_place>(least);
     if (agreed != progress_place::intercepted) return agreed;
     if (!has_all_of_world(comm)) return progress_place::exchanges;
-    if (!is_polling.exchange(true, std::memory_order_relaxed)) ++num_to_wait_for;
+    begin_polling();
     return agreed;
 }
 

@@ -139,7 +139,7 @@ class graph {
     /// have freed their persistent requests. If MPI refuses, nothing has changed.
     /// @param own  MPI's function that frees it
     /// @par Collective
-    /// Yes; blocks as `own` does. Without a callback also until all ranks are here, and if persistent requests are left,
+    /// Yes; blocks as `own` does. Without a callback also until all ranks are here; if persistent requests are left,
     /// the rest stays until MPI_Finalize: in the background a rank would begin to block that others are not told of.
     static int free_with(MPI_Comm* user, int (*own)(MPI_Comm*));
     /// @brief MPI has freed the user's communicator.

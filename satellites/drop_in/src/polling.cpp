@@ -7,10 +7,15 @@
 #include <vector>
 
 #include "crossdock/communicator.hpp"
+#include "own_requests.hpp"
 
 namespace crossdock::drop_in {
 
 constinit std::atomic<bool> is_polling = false;
+
+void begin_polling() noexcept {
+    if (!is_polling.exchange(true, std::memory_order_relaxed)) ++num_to_wait_for;
+}
 
 int complete(int code, MPI_Request& request, MPI_Status* status) {
     return code == MPI_SUCCESS ? wait_for(&request, status) : code;
@@ -86,6 +91,17 @@ using namespace crossdock::drop_in;
         (buffer, number, type, to, tag, comm))
 #define CROSSDOCK_COLLECTIVE(name, twin, suffix, parameters, arguments) \
     CROSSDOCK_TWIN(polls, name##suffix, twin##suffix, parameters, arguments)
+#define CROSSDOCK_REDUCTION(name, twin, suffix, count)                                       \
+    CROSSDOCK_COLLECTIVE(name, twin, suffix,                                                 \
+                         (const void* sent, void* received, count number, MPI_Datatype type, \
+                          MPI_Op by, MPI_Comm comm),                                         \
+                         (sent, received, number, type, by, comm))
+#define CROSSDOCK_ROOTED(name, twin, suffix, count)                                \
+    CROSSDOCK_COLLECTIVE(                                                          \
+        name, twin, suffix,                                                        \
+        (const void* sent, count num_sent, MPI_Datatype sent_type, void* received, \
+         count num_received, MPI_Datatype received_type, int root, MPI_Comm comm), \
+        (sent, num_sent, sent_type, received, num_received, received_type, root, comm))
 #define CROSSDOCK_POLL_ALL(suffix, count, displacement)                                            \
     CROSSDOCK_SEND(Send##suffix, Isend##suffix, count)                                             \
     CROSSDOCK_SEND(Ssend##suffix, Issend##suffix, count)                                           \
@@ -138,36 +154,16 @@ using namespace crossdock::drop_in;
                          (const void* sent, void* received, count number, MPI_Datatype type,       \
                           MPI_Op by, int root, MPI_Comm comm),                                     \
                          (sent, received, number, type, by, root, comm))                           \
-    CROSSDOCK_COLLECTIVE(Allreduce, Iallreduce, suffix,                                            \
-                         (const void* sent, void* received, count number, MPI_Datatype type,       \
-                          MPI_Op by, MPI_Comm comm),                                               \
-                         (sent, received, number, type, by, comm))                                 \
-    CROSSDOCK_COLLECTIVE(Scan, Iscan, suffix,                                                      \
-                         (const void* sent, void* received, count number, MPI_Datatype type,       \
-                          MPI_Op by, MPI_Comm comm),                                               \
-                         (sent, received, number, type, by, comm))                                 \
-    CROSSDOCK_COLLECTIVE(Exscan, Iexscan, suffix,                                                  \
-                         (const void* sent, void* received, count number, MPI_Datatype type,       \
-                          MPI_Op by, MPI_Comm comm),                                               \
-                         (sent, received, number, type, by, comm))                                 \
-    CROSSDOCK_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, suffix,                      \
-                         (const void* sent, void* received, count number, MPI_Datatype type,       \
-                          MPI_Op by, MPI_Comm comm),                                               \
-                         (sent, received, number, type, by, comm))                                 \
+    CROSSDOCK_REDUCTION(Allreduce, Iallreduce, suffix, count)                                      \
+    CROSSDOCK_REDUCTION(Scan, Iscan, suffix, count)                                                \
+    CROSSDOCK_REDUCTION(Exscan, Iexscan, suffix, count)                                            \
+    CROSSDOCK_REDUCTION(Reduce_scatter_block, Ireduce_scatter_block, suffix, count)                \
     CROSSDOCK_COLLECTIVE(Reduce_scatter, Ireduce_scatter, suffix,                                  \
                          (const void* sent, void* received, const count* numbers,                  \
                           MPI_Datatype type, MPI_Op by, MPI_Comm comm),                            \
                          (sent, received, numbers, type, by, comm))                                \
-    CROSSDOCK_COLLECTIVE(                                                                          \
-        Gather, Igather, suffix,                                                                   \
-        (const void* sent, count num_sent, MPI_Datatype sent_type, void* received,                 \
-         count num_received, MPI_Datatype received_type, int root, MPI_Comm comm),                 \
-        (sent, num_sent, sent_type, received, num_received, received_type, root, comm))            \
-    CROSSDOCK_COLLECTIVE(                                                                          \
-        Scatter, Iscatter, suffix,                                                                 \
-        (const void* sent, count num_sent, MPI_Datatype sent_type, void* received,                 \
-         count num_received, MPI_Datatype received_type, int root, MPI_Comm comm),                 \
-        (sent, num_sent, sent_type, received, num_received, received_type, root, comm))            \
+    CROSSDOCK_ROOTED(Gather, Igather, suffix, count)                                               \
+    CROSSDOCK_ROOTED(Scatter, Iscatter, suffix, count)                                             \
     CROSSDOCK_COLLECTIVE(                                                                          \
         Allgather, Iallgather, suffix,                                                             \
         (const void* sent, count num_sent, MPI_Datatype sent_type, void* received,                 \
@@ -236,7 +232,7 @@ CROSSDOCK_POLLED(Mprobe,
 
 CROSSDOCK_POLLED(Iprobe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status),
                  (from, tag, comm, flag, status), {
-                     if (has_to_poll()) progress_engine::of_process().advance();
+                     poll_once();
                      return PMPI_Iprobe(from, tag, comm, flag, status);
                  })
 
@@ -244,7 +240,7 @@ CROSSDOCK_POLLED(Improbe,
                  (int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                   MPI_Status* status),
                  (from, tag, comm, flag, message, status), {
-                     if (has_to_poll()) progress_engine::of_process().advance();
+                     poll_once();
                      return PMPI_Improbe(from, tag, comm, flag, message, status);
                  })
 

@@ -22,8 +22,16 @@ inline bool polls() noexcept {
     return is_polling.load(std::memory_order_relaxed) && !progress_engine::is_inside();
 }
 
+/// @brief From now on calls poll.
+void begin_polling() noexcept;
+
 /// @brief Whether a call that waits is to make progress: something is under way.
 inline bool has_to_poll() noexcept { return polls() && progress_engine::is_any_under_way(); }
+
+/// @brief In a call that does not wait: one piece of progress, if there is any to be made.
+inline void poll_once() {
+    if (has_to_poll()) progress_engine::of_process().advance();
+}
 
 /// @brief Makes progress until `test(&flag)` sets the flag, or fails.
 template <class Test>

@@ -33,8 +33,8 @@ enum class progress_place {
 
 /// @brief All exchanges of this process that are under way: functions that wait for other ranks, and what is watched.
 ///
-/// Where MPI can call back, it calls `advance` from inside its blocking and testing functions: Open MPI by a callback of
-/// its progress loop. A rank thereby forwards for others whatever its program waits for. Elsewhere intercepted
+/// Where MPI can call back, it calls `advance` from inside its blocking and testing functions: Open MPI by a callback
+/// of its progress loop. A rank thereby forwards for others whatever its program waits for. Elsewhere intercepted
 /// functions call it.
 ///
 /// A function of several may block in MPI, in calls that have no nonblocking form. Two communicators whose ranks

@@ -165,7 +165,7 @@ bool may_be_own_at(const MPI_Request* request) {
 
 // Before a function of MPI's that looks at requests.
 void show(std::span<const MPI_Request> requests) {
-    if (has_to_poll()) progress_engine::of_process().advance();
+    poll_once();
     make_visible(requests);
 }
 
@@ -181,7 +181,7 @@ bool meets_before_intercommunicators() {
 // Calls a function of MPI's that looks at requests, and may complete them.
 template <class Own>
 int show_and(std::span<MPI_Request> requests, Own&& own) {
-    if (has_to_poll()) progress_engine::of_process().advance();
+    poll_once();
     if (!may_have_own(requests)) return own();
     make_visible(requests);
     const std::vector<MPI_Request> given(requests.begin(), requests.end());
