@@ -158,7 +158,7 @@ void plan_runner::open(int num_stages) {
     // Wrong nodes have more ranks than there are; all ranks hear of them at the end of set-up.
     const bool are_all_there = memory_ && memory_->domain().size() == memory_->comm().num_ranks();
     try {
-        if (are_all_there) sizes_.emplace(memory_);
+        if (are_all_there) sizes_ = comm().resource<size_boards>().next(memory_);
     } catch (...) {  // on all ranks of the domain
     }
     if (options_.stripe_bytes > 0) domains_ = memories.domains(comm(), *found);

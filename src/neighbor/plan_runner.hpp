@@ -84,12 +84,10 @@ class plan_runner {
 
     /// @brief Says that the next exchange has items of this size, before it is prepared or started; 0: this
     /// rank does not know.
-    void post_size(std::size_t item_bytes) noexcept {
-        if (sizes_) sizes_->post(item_bytes);
-    }
+    void post_size(std::size_t item_bytes) noexcept { sizes_.post(item_bytes); }
     /// @brief The size that ranks which share memory have posted, or 0 if none of them knows; waits for the
     /// first that knows.
-    std::size_t find_size() const { return sizes_ ? sizes_->find(comm()) : 0; }
+    std::size_t find_size() const { return sizes_.find(comm()); }
 
     /// @brief Starts an exchange in a direction, with items of the size that it was prepared for
     /// last.
@@ -171,8 +169,8 @@ class plan_runner {
     neighbor_options options_;
     memory_use memory_use_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
-    std::optional<size_board> sizes_;      // unset where nothing is shared
-    std::optional<topology> domains_;      // its regions are the domains; set if messages are split
+    size_board sizes_;
+    std::optional<topology> domains_;  // its regions are the domains; set if messages are split
     tag_block tags_;
     direction_state forward_{direction::forward};
     direction_state backward_{direction::reverse};

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "../context/node_memory_mpi.hpp"
 
@@ -24,13 +26,6 @@ class size_board {
   public:
     /// @brief Of a rank that shares no memory.
     size_board() = default;
-    /// @par Collective
-    /// Over the domain: waits for its ranks, and makes progress on all work meanwhile.
-    /// @throws as `node_memory::share`
-    explicit size_board(const std::shared_ptr<node_memory>& memory);
-    ~size_board();
-    size_board(const size_board&) = delete;
-    size_board& operator=(const size_board&) = delete;
 
     /// @brief The next exchange has items of this size; 0 if this rank does not know.
     void post(std::size_t item_bytes) noexcept {
@@ -44,22 +39,68 @@ class size_board {
     std::size_t find(const communicator& comm) const;
 
   private:
+    friend class size_boards;
+
     static constexpr std::size_t num_posts = 64;
     using post_word = std::atomic<std::uint64_t>;
     static_assert(post_word::is_always_lock_free);
-    struct board {
-        post_word num_left{0};  // ranks that do not read it any more
-        alignas(shared_window::alignment) std::array<post_word, num_posts> posts{};
+    using board = std::array<post_word, num_posts>;
+    // The boards of several objects, which take one piece of memory together.
+    struct piece {
+        struct content {
+            post_word num_left{0};  // ranks that do not read it any more
+            alignas(shared_window::alignment) std::array<board, 16> boards{};
+        };
+
+        explicit piece(std::shared_ptr<node_memory> of);
+        ~piece();
+        piece(const piece&) = delete;
+        piece& operator=(const piece&) = delete;
+        content& of_rank(std::size_t number) const {
+            return *reinterpret_cast<content*>(memory.all()[number]);
+        }
+
+        std::size_t here;
+        memory_piece memory;
     };
 
-    post_word& post_of(board& one) const { return one.posts[exchange_ % num_posts]; }
+    size_board(std::shared_ptr<const piece> of, std::size_t number)
+        : piece_(std::move(of)),
+          number_(number),
+          own_(&piece_->of_rank(piece_->here).boards[number]) {}
+
+    post_word& post_of(board& one) const { return one[exchange_ % num_posts]; }
     std::uint64_t post_for(std::size_t item_bytes) const {
         return std::uint64_t{exchange_} << 32 | static_cast<std::uint32_t>(item_bytes);
     }
 
-    memory_piece memory_;
-    board* own_ = nullptr;  // null where nothing is shared
+    std::shared_ptr<const piece> piece_;  // null where nothing is shared
+    std::size_t number_ = 0;
+    board* own_ = nullptr;
     std::uint32_t exchange_ = 0;
+};
+
+/// @brief The boards of a communicator's objects.
+class size_boards final : public communicator_resource {
+  public:
+    explicit size_boards(const communicator&) {}
+
+    /// @brief The next object's board.
+    /// @par Collective
+    /// Over the domain, in the same order on its ranks: one of 16 calls waits for them, and makes progress on all work
+    /// meanwhile.
+    /// @throws as `node_memory::share`
+    size_board next(const std::shared_ptr<node_memory>& memory);
+
+    void close() override { last_.clear(); }
+
+  private:
+    struct entry {
+        const node_memory* of;
+        std::shared_ptr<const size_board::piece> boards;
+        std::size_t num_taken = 0;
+    };
+    std::vector<entry> last_;
 };
 
 }  // namespace crossdock

@@ -133,10 +133,10 @@ TEST_F(SetUpCalls, OfNeighborExchangesInSharedMemory) {
 
     expect_route("direct",
                  {"allgather 4, allreduce 11, barrier 5, bcast 5, scan 2, split 6, window 1",
-                  "allgather 3, allreduce 1", "allgather 3, allreduce 1"});
+                  "allgather 2, allreduce 1", "allgather 2, allreduce 1"});
     expect_route("auto",
                  {"allgather 4, allreduce 12, barrier 5, bcast 5, scan 2, split 6, window 1",
-                  "allgather 3, allreduce 2", "allgather 3, allreduce 1"});
+                  "allgather 2, allreduce 2", "allgather 2, allreduce 1"});
 }
 
 TEST_F(SetUpCalls, OfGatherScatters) {
