@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "crossdock/communicator.hpp"
+#include "device_memory.hpp"
 
 namespace crossdock::drop_in {
 
@@ -138,7 +139,8 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
     }
     for (std::size_t i = 0; i < blocks_.size(); ++i)
         layout_.offsets.push_back(layout_.lengths[i] > 0 ? blocks_[i].offset - first_ : 0);
-    is_packed_ = is_packed_ || end - first_ > most_span * total + small_span ||
+    is_on_device_ = total > 0 && is_device_memory(bytes());
+    is_packed_ = is_packed_ || is_on_device_ || end - first_ > most_span * total + small_span ||
                  (!is_shared_ && layout_.has_overlaps());
     if (!is_packed_) return;
     count_t next = 0;
@@ -157,6 +159,7 @@ call_side::call_side(call_side&& other) noexcept
       blocks_(std::move(other.blocks_)),
       is_shared_(other.is_shared_),
       is_packed_(other.is_packed_),
+      is_on_device_(other.is_on_device_),
       first_(other.first_),
       own_types_(std::exchange(other.own_types_, {})),
       layout_(std::move(other.layout_)) {}

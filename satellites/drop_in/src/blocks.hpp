@@ -49,11 +49,12 @@ class call_side {
     /// @brief Makes the datatypes its own, so that the user may free his.
     void keep_types();
 
-    /// @brief As in the buffer; or one block after the other, if MPI_Pack has to make them: they have gaps, overlap, or
-    /// lie far apart.
+    /// @brief As in the buffer; or one block after the other, if MPI_Pack has to make them: they have gaps, overlap, lie
+    /// far apart, or are in a device's memory.
     const side_layout& layout() const noexcept { return layout_; }
     std::span<const block> blocks() const noexcept { return blocks_; }
     bool is_shared() const noexcept { return is_shared_; }
+    bool is_on_device() const noexcept { return is_on_device_; }
     void* buffer() const noexcept { return buffer_; }
     /// @brief Where block `i` begins.
     std::byte* begin_of(std::size_t i) const noexcept;
@@ -76,6 +77,7 @@ class call_side {
     std::vector<block> blocks_;
     bool is_shared_;
     bool is_packed_ = false;
+    bool is_on_device_ = false;
     MPI_Aint first_ = 0;  // of the buffer, where the first block begins
     std::vector<MPI_Datatype> own_types_;
     side_layout layout_;

@@ -25,6 +25,9 @@ constexpr double seconds_around = 1e-6;
 // They are as large as what ranks of a node share at first.
 constexpr count_t num_ring_items = 64;
 constexpr std::size_t ring_item_bytes = 4096;
+constexpr int too_long = -1;  // in place of an alignment
+constexpr int on_device = -2;
+constexpr const char* not_on_host = "not host memory";
 int num_graphs = 0;
 
 // Those that are not freed.
@@ -262,6 +265,10 @@ graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_
     auto& state = state_of(kind);
     if (leaves(kind, facts)) return {};
     const auto step = state.calls.next(layout.sends.lengths, layout.receives.lengths);
+    if (layout.is_on_device) {
+        state.calls.differed();
+        if (facts != nullptr) facts->why_none = not_on_host;
+    }
     if (step.slot == repetition::no_slot) return {nullptr, step.is_asked};
     if (std::exchange(state.round, step.round) != step.round)
         std::ranges::move(std::exchange(state.plans, {}), std::back_inserter(state.old));
@@ -277,8 +284,9 @@ graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_
         if (!state.plans.back()) state.calls.lost();
     }
     auto* const plan = state.plans[slot].get();
-    if (plan != nullptr && (plan->layout().sends.lengths != layout.sends.lengths ||
-                            plan->layout().receives.lengths != layout.receives.lengths))
+    if (plan != nullptr && !layout.is_on_device &&
+        (plan->layout().sends.lengths != layout.sends.lengths ||
+         plan->layout().receives.lengths != layout.receives.lengths))
         state.calls.differed();
     return {plan, step.is_asked};
 }
@@ -303,7 +311,7 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
         return nullptr;
     };
     const int alignment = agree_on_alignment(layout);
-    if (alignment < 0) return leave("too long to try");
+    if (alignment < 0) return leave(alignment == too_long ? "too long to try" : not_on_host);
     // Before a node votes by itself: votes are held until the set-up ends.
     where_->comm().wait_for_all();
     std::unique_ptr<planned_exchange> made;
@@ -368,12 +376,13 @@ plan_facts graph::facts_of(const planned_exchange& planned, trial_seconds trial)
     return {along.route(), trial, bytes, most_neighbors, before, after};
 }
 
-// Negative if a rank has too much to try.
+// Negative if it is MPI's: a rank has too much to try, or a buffer that is a device's.
 int graph::agree_on_alignment(const layouts_seen& layout) const {
     const bool is_too_much =
         std::max(layout.sends.num_bytes(), layout.receives.num_bytes()) > most_trial_bytes;
-    int alignment =
-        is_too_much ? -1 : std::min(layout.sends.alignment(), layout.receives.alignment());
+    int alignment = layout.is_on_device ? on_device
+                    : is_too_much       ? too_long
+                                  : std::min(layout.sends.alignment(), layout.receives.alignment());
     MPI_Request reduction = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, &alignment, 1, MPI_INT, MPI_MIN,
                                  where_->comm().get(), &reduction));

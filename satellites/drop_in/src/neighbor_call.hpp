@@ -16,7 +16,9 @@ struct neighbor_call {
     block_kind kind = block_kind::any;
     call_facts* facts = nullptr;  ///< where the call is counted, if CROSSDOCK_REPORT is set
 
-    layouts_seen layouts() const noexcept { return {sends.layout(), receives.layout()}; }
+    layouts_seen layouts() const noexcept {
+        return {sends.layout(), receives.layout(), sends.is_on_device() || receives.is_on_device()};
+    }
     void count_along(const planned_exchange& plan) const {
         if (facts != nullptr) facts->add(plan.facts());
     }

@@ -25,6 +25,7 @@ struct call_layout {
 struct layouts_seen {
     const side_layout& sends;
     const side_layout& receives;
+    bool is_on_device;  ///< one of them
 };
 
 /// @brief How a program waits for a call; MPI has functions of its own for each, some of them faster than others.

@@ -49,6 +49,7 @@ repetition::step repetition::next(const std::vector<count_t>& sends,
 std::uint32_t repetition::vote() const noexcept {
     if (period_ > 0) return 2 * num_different_ <= num_since_asked_ ? 1 : 0;
     std::uint32_t periods = 0;
+    if (num_different_ > 0) return periods;
     for (int period = 1; period <= max_period; ++period)
         if (num_repeated_[static_cast<std::size_t>(period)] >= period) periods |= 1U << period;
     return periods;
@@ -81,7 +82,8 @@ void repetition::leave_more(std::int64_t at_least) {
     num_left_last_ = std::clamp(2 * num_left_last_, at_least, most_left);
     num_left_ = num_left_last_;
     period_ = 0;
-    num_calls_ = num_lost_ = 0;
+    num_calls_ = num_different_ = 0;
+    num_lost_ = 0;
     history_.clear();
     num_repeated_.fill(0);
 }

@@ -53,7 +53,7 @@ class repetition {
     /// @param sends, receives  how many bytes each edge of this rank carries
     step next(const std::vector<count_t>& sends, const std::vector<count_t>& receives);
 
-    /// @brief The call that `next` was asked about differs from its plan on this rank.
+    /// @brief The call that `next` was asked about differs on this rank from its plan, or can have none.
     void differed() noexcept { ++num_different_; }
 
     /// @brief This rank's answer for a step that asks.

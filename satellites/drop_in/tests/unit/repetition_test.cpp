@@ -23,7 +23,8 @@ class lone_rank {
             return left;
         }
         const auto step = calls_.next(lengths{bytes}, lengths{bytes});
-        if (step.slot != repetition::no_slot && bytes != planned_for) calls_.differed();
+        if (planned_for == no_plan || (step.slot != repetition::no_slot && bytes != planned_for))
+            calls_.differed();
         if (step.is_asked) ++num_questions;
         if (step.is_asked) calls_.conclude(calls_.vote());
         round = step.round;
@@ -37,6 +38,7 @@ class lone_rank {
     }
 
     static constexpr int left = -2;
+    static constexpr count_t no_plan = -1;
     count_t planned_for = 8;
     int num_questions = 0;
     int round = 0;
@@ -76,6 +78,15 @@ TEST(Repetition, APeriodOfThreeIsFound) {
     EXPECT_EQ(one.call(1), 1);
     EXPECT_EQ(one.call(2), 2);
     EXPECT_EQ(one.call(3), 0);
+}
+
+TEST(Repetition, CallsThatCanHaveNoPlanAreLeft) {
+    lone_rank one;
+    one.planned_for = lone_rank::no_plan;
+
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(one.call(8), repetition::no_slot);
+
+    EXPECT_EQ(one.num_left_after(8), 16);
 }
 
 TEST(Repetition, CallsThatNeverRepeatAreLeftForLongerEachTime) {
