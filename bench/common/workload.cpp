@@ -34,9 +34,11 @@ workload dense_workload(count_t items_per_message, const topology& regions) {
     const rank_t num_ranks = regions.num_ranks();
     constexpr count_t most_entries = count_t{1} << 32;
     if (items_per_message > most_entries / num_ranks / num_ranks) {
-        throw error(errc::invalid_argument,
-                    fmt::format("dense:{} among {} ranks has more than {} entries",
-                                items_per_message, num_ranks, most_entries));
+        throw error(
+            errc::invalid_argument,
+            fmt::format(
+                "dense:{} among {} ranks has more than {} entries; use fewer ranks or items",
+                items_per_message, num_ranks, most_entries));
     }
     const count_t columns_per_rank = items_per_message * regions.num_regions();
     workload result;
@@ -78,8 +80,10 @@ std::vector<rank_t> random_partners(rank_t rank, rank_t num_ranks, std::size_t c
 // Row p is rank p's. The columns of a rank are numbered as its partners ask for them.
 workload random_workload(count_t num_partners, rank_t num_ranks) {
     if (num_partners >= num_ranks) {
-        throw error(errc::invalid_argument,
-                    fmt::format("random:{} needs more than {} ranks", num_partners, num_ranks));
+        throw error(
+            errc::invalid_argument,
+            fmt::format("random:{} needs more than {} ranks; start more, or lower the number",
+                        num_partners, num_ranks));
     }
     std::mt19937_64 random(random_seed);
     std::vector<rank_t> owners;

@@ -191,7 +191,8 @@ std::vector<hierarchy_level> read_hierarchy(const std::string& folder) {
     for (const auto& path : part_files(folder)) read_part(path, reader);
     auto levels = std::move(reader).take_levels();
     if (levels.empty())
-        throw error(errc::parse_error, fmt::format("{} holds no level of a hierarchy", folder));
+        throw error(errc::parse_error,
+                    fmt::format("{} has no files of a recorded hierarchy", folder));
     return levels;
 }
 
@@ -240,9 +241,11 @@ std::vector<workload> load_levels(const std::string& file, const std::string& pa
     for (const auto& level : read_levels(file.substr(hierarchy_prefix.size()))) {
         const auto num_recorded = static_cast<count_t>(level.starts.size()) - 1;
         if (regions.num_ranks() > num_recorded) {
-            throw error(errc::size_mismatch,
-                        fmt::format("{} was recorded on {} ranks, which cannot be folded to {}",
-                                    file, num_recorded, regions.num_ranks()));
+            throw error(
+                errc::size_mismatch,
+                fmt::format(
+                    "{} was recorded on {} ranks, which is fewer than {}; use at most as many",
+                    file, num_recorded, regions.num_ranks()));
         }
         levels.push_back(fold(level, regions.num_ranks()));
     }

@@ -101,7 +101,8 @@ class ping_ack_stream final : public contender {
 std::vector<entrant> ping_ack_entrants(const context& where, const workload_options& options,
                                        const std::vector<stream_choice>& choices) {
     if (where.num_ranks() * options.stream.workers < 2)
-        throw error(errc::invalid_argument, "ping_ack needs two workers");
+        throw error(errc::invalid_argument,
+                    "ping_ack needs two workers; start more ranks or raise --workers");
     std::vector<entrant> all;
     for (const auto& choice : choices) {
         all.push_back({"stream", choice, [&where, options, choice] {

@@ -23,14 +23,16 @@ block_partition block_partition::blocks(count_t num_entries, rank_t num_ranks) {
 }
 
 block_partition block_partition::from_sizes(const std::vector<count_t>& sizes) {
-    if (sizes.empty()) throw error(errc::invalid_argument, "a partition without ranks");
+    if (sizes.empty())
+        throw error(errc::invalid_argument, "there are no sizes; give one for each rank");
     block_partition result;
     result.num_ranks_ = checked_cast<rank_t>(sizes.size());
     result.firsts_.push_back(0);
     for (const count_t size : sizes) {
-        if (size < 0) throw_error(errc::invalid_argument, "a part of {} entries", size);
+        if (size < 0)
+            throw_error(errc::invalid_argument, "a rank has {} entries; the least is 0", size);
         if (size > std::numeric_limits<count_t>::max() - result.firsts_.back())
-            throw error(errc::count_overflow, "parts of more entries than can be counted");
+            throw error(errc::count_overflow, "the sizes add up to more than 2^63 - 1");
         result.firsts_.push_back(result.firsts_.back() + size);
     }
     result.num_entries_ = result.firsts_.back();

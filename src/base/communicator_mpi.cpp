@@ -340,10 +340,11 @@ tag_block communicator::reserve_tags(int count) const {
     auto first = pool.take(count);
     if (!first) first = pool.take_released(*this, count);
     if (!first) {
-        throw_error(errc::count_overflow,
-                    "no {} message tags are left on this context: {} of {} are taken; end objects "
-                    "that are not used any more",
-                    count, pool.num_taken(), pool.most());
+        throw_error(
+            errc::count_overflow,
+            "no {} message tags are left on this context: {} of {} are taken; destroy objects "
+            "that you do not need, or make another context",
+            count, pool.num_taken(), pool.most());
     }
     return {state_->tags, *first, count};
 }

@@ -49,8 +49,8 @@ void require_success(MPI_Comm node, bool is_usable, std::size_t bytes) {
     int has_failed = is_usable ? 0 : 1;
     insist([&] { return MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, node); });
     if (has_failed == 0) return;
-    throw_error(errc::out_of_memory, "MPI allocates no {} bytes of memory that a node shares",
-                bytes);
+    throw_error(errc::out_of_memory,
+                "MPI cannot allocate {} bytes of memory for the ranks of a node to share", bytes);
 }
 
 // Memory that nobody has written to is not taken from what is free, and whoever writes to it when
@@ -162,7 +162,8 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
         try {
             if (const auto* const one = suspension::current();
                 one != nullptr && !one->may_make_communicators())
-                throw error(errc::out_of_memory, "no window may be made now");
+                throw error(errc::out_of_memory,
+                            "shared memory cannot grow inside an intercepted call");
             comm_.wait_for_all();
             grow_by(own ? 0 : bytes);
         } catch (...) {

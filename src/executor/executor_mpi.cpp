@@ -34,7 +34,7 @@ memory_use memory_use_of(std::string_view executor) {
     if (executor == "persistent") return memory_use::none;
     if (executor == "shared_memory") return memory_use::required;
     throw_error(errc::invalid_argument,
-                "there is no executor \"{}\": auto, persistent, shared_memory", executor);
+                "there is no executor \"{}\"; there are auto, persistent, shared_memory", executor);
 }
 
 memory_use memory_use_of(const communicator& comm, std::string_view executor) {

@@ -51,9 +51,10 @@ void reject_parameters(std::string_view name, std::string_view parameters) {
 
 void register_route(route_description added) {
     if (find_entry(added.name))
-        throw_error(errc::invalid_argument, "there is a route called \"{}\" already", added.name);
+        throw_error(errc::invalid_argument,
+                    "there is a route called \"{}\" already; choose another name", added.name);
     if (added.make == nullptr)
-        throw_error(errc::invalid_argument, "the route \"{}\" has no function that makes it",
+        throw_error(errc::invalid_argument, "make of the route \"{}\" is a null pointer",
                     added.name);
     registry().push_back(std::move(added));
 }

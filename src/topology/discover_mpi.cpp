@@ -182,7 +182,8 @@ std::optional<locality> find_locality(std::string_view name) noexcept {
 
 locality parse_locality(std::string_view name) {
     if (const auto level = find_locality(name)) return *level;
-    throw_error(errc::invalid_topology, "locality \"{}\" is none of node, socket, numa, l3", name);
+    throw_error(errc::invalid_topology,
+                "there is no locality \"{}\"; there are node, socket, numa, l3", name);
 }
 
 topology discover_topology(const communicator& comm, locality level) {

@@ -38,7 +38,7 @@ class BadInput(InFolder):
 
     def test_WorkloadThatIsNone(self):
         for file, sentence in [("dense:0", '"dense:0": dense:K needs a positive number of items K'),
-                               ("random:3", "random:3 needs more than 3 ranks"),
+                               ("random:3", "random:3 needs more than 3 ranks; start more, or lower the number"),
                                ("random:x", '"random:x": random:K needs a positive number of partners K')]:
             self.refuse_everywhere(sentence, file, "1,2")
         self.write("part.txt", "level 0 rows 2 ranks 1 starts 0 1\n")
@@ -88,7 +88,7 @@ class BadInput(InFolder):
 
     def test_UnknownLevel(self):
         for ranks in (None, 3):
-            self.refuse('locality "rack" is none of node, socket, numa, l3', "info", "--level", "rack",
+            self.refuse('there is no locality "rack"; there are node, socket, numa, l3', "info", "--level", "rack",
                         ranks=ranks)
 
     def test_FullDisk(self):
@@ -119,11 +119,11 @@ class WrongUsage(unittest.TestCase):
                 (("bench", "neighbor", MATRIX, "--iterations", 0),
                  "--iterations: Value 0 not in range 1 to 1000000000"),
                 (("bench", "neighbor", MATRIX, "--direction", "reverse", "--item-bytes", 12),
-                 "--item-bytes: what is added are doubles of 8 bytes"),
+                 "--item-bytes: reverse adds doubles, so an item must be a multiple of 8 bytes"),
                 (("bench", "neighbor", MATRIX, "--direction", "reverse", "--product"),
-                 "--product: y = A x takes values of 8 bytes, forward"),
+                 "--product: the product needs items of 8 bytes and the direction forward"),
                 (("bench", "neighbor", "amg:folder", "--product"),
-                 "--product: a recorded hierarchy has no matrices"),
+                 "--product: a recorded hierarchy has no matrices to multiply with; name a Matrix Market file"),
                 (("bench", "exchange", MATRIX, "--values", "sizes"),
                  "--values: sizes not in {pattern,indices}"),
                 (("explain", "dense:1", "--ranks", 4, "--topology", "2x2", "--replay", 0),
@@ -167,7 +167,7 @@ class WrongUsage(unittest.TestCase):
             self.assertNotIn(str(DATA.parent), done.stdout, words)
             self.assertNotIn("=/", done.stdout, words)
         for verb in ("demo", "try"):
-            self.assertIn("default: a matrix that comes along", " ".join(crossdock(verb, "--help").stdout.split()))
+            self.assertIn("default: a matrix of the installation", " ".join(crossdock(verb, "--help").stdout.split()))
 
     def test_HelpIsPrintedOnce(self):
         done = crossdock("analyze", "--help", ranks=3)

@@ -135,7 +135,7 @@ class BadInput(Refusing):
             (("--baselines", "sideways"), "--baselines: sideways not in {plain,rma,petsc_sf}"),
             (("--vertices-per-rank", 0), "--vertices-per-rank: Value 0 not in range 1 to 1073741824"),
             (("--seed", -1), "--seed: Value -1 not in range 0 to 9223372036854775807"),
-            (("--prepared", "--workload", "boruvka"), "--prepared: boruvka reads nothing again"),
+            (("--prepared", "--workload", "boruvka"), "--prepared: works with neighborhood and overload only: boruvka never repeats a read"),
             (("--prepared", "--baselines", "rma"), "--baselines excludes --prepared")])
 
 

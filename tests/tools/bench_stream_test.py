@@ -180,15 +180,15 @@ class BadInput(Refusing):
         self.refuse("cannot open sideways", "--workload", "sssp", "--graph", "sideways")
         self.refuse('topology "2x2" describes 4 ranks, but there are 3', "--nodes", "2x2")
         self.refuse("a table of 16 bytes has no entry for each of 3 workers", "--table-bytes", 16)
-        self.refuse("ping_ack needs two workers", "--workload", "ping_ack", ranks=1)
+        self.refuse("ping_ack needs two workers; start more ranks or raise --workers", "--workload", "ping_ack", ranks=1)
 
     def test_WrongUsage(self):
         self.refuse_usage("bench", "stream", cases=[
             (("--workload", "sideways"), "--workload: sideways not in {histogram,index_gather,sssp,phold,ping_ack}"),
-            (("--combine", "on"), "--combine: only sssp combines"),
+            (("--combine", "on"), "--combine: works with the workload sssp only"),
             (("--combine", "sideways"), "--combine: sideways not in {on,off}"),
-            (("--workload", "phold", "--sub-blocks", 4096), "--sub-blocks: only histogram updates a table"),
-            (("--workload", "sssp", "--rate", 0.5), "--rate: only histogram can be slower"),
+            (("--workload", "phold", "--sub-blocks", 4096), "--sub-blocks: works with the workload histogram only"),
+            (("--workload", "sssp", "--rate", 0.5), "--rate: works with the workload histogram only"),
             (("--rate", 2), "--rate: Value 2 not in range 0.000000 to 1.000000"),
             (("--priorities", 3), "--priorities: Value 3 not in range 1 to 2"),
             (("--buffer-items", "16,0"), "--buffer-items: Value 0 not in range 1 to 1073741824")])

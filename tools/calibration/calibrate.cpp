@@ -259,9 +259,11 @@ void check(const communicator& comm, const rank_layout& layout,
         comm,
         [&] {
             if (!(options.seconds > 0 && options.seconds <= longest_seconds)) {
-                throw error(errc::invalid_argument,
-                            fmt::format("measuring cannot take {} seconds, only up to {}",
-                                        options.seconds, longest_seconds));
+                throw error(
+                    errc::invalid_argument,
+                    fmt::format(
+                        "calibration cannot take {} seconds; give more than 0 and at most {}",
+                        options.seconds, longest_seconds));
             }
             if (layout.num_ranks() != comm.num_ranks()) {
                 throw error(errc::size_mismatch, fmt::format("a layout of {} ranks, but {} ranks",

@@ -142,7 +142,9 @@ int run(const array_bench_options& options) {
 void choose_prepared_workload(array_bench_options& options, const CLI::Option& workload) {
     if (workload.count() == 0) options.workload.workload = "neighborhood";
     if (options.workload.workload == "boruvka")
-        throw CLI::ValidationError("--prepared", "boruvka reads nothing again");
+        throw CLI::ValidationError(
+            "--prepared",
+            "works with neighborhood and overload only: boruvka never repeats a read");
 }
 
 }  // namespace

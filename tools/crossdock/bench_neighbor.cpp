@@ -99,15 +99,19 @@ void choose_items(neighbor_options& options) {
     if (options.direction == "forward") return;
     options.contest.way = bench::direction::reverse;
     if (options.contest.item_bytes % sizeof(double) != 0)
-        throw CLI::ValidationError("--item-bytes", "what is added are doubles of 8 bytes");
+        throw CLI::ValidationError(
+            "--item-bytes", "reverse adds doubles, so an item must be a multiple of 8 bytes");
 }
 
 void check_product(const neighbor_options& options) {
     if (!options.contest.has_product) return;
     if (options.direction != "forward" || options.contest.item_bytes != sizeof(double))
-        throw CLI::ValidationError("--product", "y = A x takes values of 8 bytes, forward");
+        throw CLI::ValidationError("--product",
+                                   "the product needs items of 8 bytes and the direction forward");
     if (bench::is_hierarchy(options.input.file))
-        throw CLI::ValidationError("--product", "a recorded hierarchy has no matrices");
+        throw CLI::ValidationError(
+            "--product",
+            "a recorded hierarchy has no matrices to multiply with; name a Matrix Market file");
 }
 
 }  // namespace

@@ -47,11 +47,11 @@ int run(const stream_bench_options& options) {
 void check(const stream_bench_options& options) {
     const auto& workload = options.workload;
     if (workload.combine && workload.workload != "sssp")
-        throw CLI::ValidationError("--combine", "only sssp combines");
+        throw CLI::ValidationError("--combine", "works with the workload sssp only");
     if (workload.sub_block_bytes > 0 && workload.workload != "histogram")
-        throw CLI::ValidationError("--sub-blocks", "only histogram updates a table");
+        throw CLI::ValidationError("--sub-blocks", "works with the workload histogram only");
     if (options.contest.rate > 0 && workload.workload != "histogram")
-        throw CLI::ValidationError("--rate", "only histogram can be slower");
+        throw CLI::ValidationError("--rate", "works with the workload histogram only");
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ void add_demo(CLI::App& app, action& chosen) {
     auto* verb = add_verb(app, "demo");
     verb->add_option(
         "FILE", options->file,
-        "A Matrix Market file, plain or gzip; or dense:K; default: a matrix that comes along");
+        "A Matrix Market file, plain or gzip; or dense:K; default: a matrix of the installation");
     verb->add_option("--topology", options->topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: two halves");
     verb->add_flag("--json", options->as_json, "Print JSON");

@@ -40,7 +40,8 @@ struct run_options {
         {"--take", "CROSSDOCK_TAKE",
          "alltoallv: intercept MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, too"},
         {"--report", "CROSSDOCK_REPORT",
-         "A file for `crossdock report`, to which each place that calls adds a line of JSON; 1: "
+         "A file for `crossdock report`, to which each calling place in the program adds a line of "
+         "JSON; 1: "
          "print a table on stderr"},
         {"--progress", "CROSSDOCK_PROGRESS",
          "calls: progress only inside intercepted calls that block, even if MPI can call back"},

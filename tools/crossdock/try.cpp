@@ -399,7 +399,7 @@ void add_try(CLI::App& app, action& chosen) {
     verb->add_option(
         "FILE", options->file,
         "A Matrix Market file, plain or gzip; a pattern that a program wrote, or a folder of them; "
-        "dense:K, random:K or amg:FOLDER; default: a matrix that comes along");
+        "dense:K, random:K or amg:FOLDER; default: a matrix of the installation");
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->add_option("--topology", options->topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: the nodes");

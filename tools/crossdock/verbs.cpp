@@ -56,13 +56,13 @@ constexpr std::array verbs{
     verb_entry{"calibrate", "crossdock-bench",
                "Measure this machine, under mpirun, for estimates and simulations"},
     verb_entry{"help", nullptr,
-               "Show this, or how to call a verb, as in: crossdock help bench neighbor"},
+               "Show this list, or the help of one verb: crossdock help bench neighbor"},
 };
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 done; 1 done, but a result was wrong; 2 not done, for a reason that standard "
-    "error tells in one line, such as wrong usage or a file that cannot be read; 130 ended by "
-    "Ctrl-C. `run` returns the exit code of the program that it runs.";
+    "Exit codes: 0 done; 1 done, but a result was wrong; 2 not done, because of wrong usage, a "
+    "file that cannot be read or the like; standard error says why; 130 ended by Ctrl-C. `run` "
+    "returns the exit code of the program that it runs.";
 
 // Help, or what is wrong with the arguments; said once, without MPI.
 int explain(const CLI::App& app, const CLI::ParseError& why) {

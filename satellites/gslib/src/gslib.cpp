@@ -248,8 +248,8 @@ void gs_wait(int request) {
         auto& all = started();
         if (request < 0 || static_cast<std::size_t>(request) >= all.size() ||
             !all[static_cast<std::size_t>(request)].of)
-            throw error(errc::invalid_argument,
-                        "nothing was started as " + std::to_string(request));
+            throw error(errc::invalid_argument, "request " + std::to_string(request) +
+                                                    " is not active; pass what igs has returned");
         const auto [of, object] = std::exchange(all[static_cast<std::size_t>(request)], {});
         of->objects[object].wait();
     });

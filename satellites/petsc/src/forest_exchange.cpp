@@ -120,7 +120,8 @@ forest_exchange::active& forest_exchange::take(const operation& what) {
     const auto found =
         std::ranges::find_if(started_, [&](const active* one) { return one->what_ == what; });
     if (found == started_.end()) {
-        throw error(errc::invalid_state, "no such operation has begun");
+        throw error(errc::invalid_state,
+                    "no operation with these arguments is active; call its Begin first");
     }
     active& result = **found;
     started_.erase(found);

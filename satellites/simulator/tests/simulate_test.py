@@ -299,7 +299,7 @@ class BadInput(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "part.txt").write_text(HIERARCHY)
 
-            self.refuse(f"amg:{folder} was recorded on 3 ranks, which cannot be folded to 4",
+            self.refuse(f"amg:{folder} was recorded on 3 ranks, which is fewer than 4; use at most as many",
                         f"amg:{folder}", "--ranks", 4, "--topology", "2x2")
             self.refuse(f"{folder} has 2 levels, of which none is number 2", f"amg:{folder}:2",
                         "--ranks", 3, "--topology", "1,2")

@@ -74,9 +74,13 @@ inline neighbor_list neighbors_from_hypre(HYPRE_Int num_ranks, const HYPRE_Int* 
         if (package->comm != MPI_COMM_NULL)
             CROSSDOCK_MPI(MPI_Comm_compare(comm.get(), package->comm, &order));
         if (order != MPI_CONGRUENT && order != MPI_IDENT)
-            throw error(errc::invalid_argument, "hypre's communication package is of other ranks");
+            throw error(errc::invalid_argument,
+                        "hypre's communication package is for other ranks than the context; make "
+                        "the context from the "
+                        "communicator of the matrix");
         if (package->num_sends > 0 && package->send_map_elmts == nullptr)
-            throw error(errc::invalid_argument, "hypre's communication package lacks its elements");
+            throw error(errc::invalid_argument,
+                        "send_map_elmts of hypre's communication package is a null pointer");
         pattern result{
             .rank = comm.rank(), .num_ranks = comm.num_ranks(), .sends = {}, .receives = {}};
         result.sends = neighbors_from_hypre(package->num_sends, package->send_procs,
