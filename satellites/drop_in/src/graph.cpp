@@ -62,6 +62,36 @@ int all_ranks_key() {
     return created;
 }
 
+// Of communicators on which a nonblocking call with all ranks found no graph.
+constinit std::atomic<int> num_wanted = 0;
+
+int wanted_key() {
+    static const int created = [] {
+        int made = MPI_KEYVAL_INVALID;
+        const auto forget = [](MPI_Comm, int, void*, void*) -> int {
+            --num_wanted;
+            return MPI_SUCCESS;
+        };
+        CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr));
+        return made;
+    }();
+    return created;
+}
+
+bool is_wanted(MPI_Comm user) {
+    void* kept = nullptr;
+    int is_set = 0;
+    CROSSDOCK_MPI(MPI_Comm_get_attr(user, wanted_key(), static_cast<void*>(&kept), &is_set));
+    return is_set != 0;
+}
+
+void want(MPI_Comm user) {
+    if (is_wanted(user)) return;
+    CROSSDOCK_MPI(MPI_Comm_set_attr(user, wanted_key(), nullptr));
+    ++num_wanted;
+    begin_watching_collectives();
+}
+
 const std::shared_ptr<graph>* kept_with(MPI_Comm user, int key) {
     // Looking an attribute up costs more than all else that a call needs that is left to MPI.
     struct last_found {
@@ -153,7 +183,11 @@ void graph::attach(MPI_Comm user) {
 
 const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
     const auto* const known = kept_with(user, all_ranks_key());
-    if (known || !may_make || progress_engine::is_finalizing()) return known;
+    if (known || progress_engine::is_finalizing()) return known;
+    if (!may_make) {
+        want(user);
+        return nullptr;
+    }
     int is_inter = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
     if (is_inter) return nullptr;
@@ -165,6 +199,16 @@ const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) 
     const neighbors all(std::move(ranks));
     keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false, place));
     return kept_with(user, all_ranks_key());
+}
+
+void graph::make_wanted(MPI_Comm user) noexcept try {
+    if (num_wanted.load(std::memory_order_relaxed) == 0 || user == MPI_COMM_NULL ||
+        progress_engine::is_inside() || !is_wanted(user))
+        return;
+    CROSSDOCK_MPI(MPI_Comm_delete_attr(user, wanted_key()));
+    of_all_ranks(user, true);
+} catch (...) {
+    // Exchanges remain MPI's.
 }
 
 void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {

@@ -43,6 +43,11 @@ class graph {
     /// If it is made: yes, over `user`; blocks.
     static const std::shared_ptr<graph>* of_all_ranks(MPI_Comm user, bool may_make);
 
+    /// @brief Before a blocking collective call of the program: makes what `of_all_ranks` may not have made before.
+    /// @par Collective
+    /// Yes, over `user`; blocks if there is something to make.
+    static void make_wanted(MPI_Comm user) noexcept;
+
     /// @param has_topology  `user` is a topology; otherwise its neighbors are all ranks
     /// @param place         of progress, for all ranks
     graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,

@@ -7,15 +7,22 @@
 #include <vector>
 
 #include "crossdock/communicator.hpp"
+#include "graph.hpp"
 #include "own_requests.hpp"
 
 namespace crossdock::drop_in {
 
 constinit std::atomic<bool> is_polling = false;
 
+// Whether intercepted calls may have something to do.
+static constinit std::atomic<bool> is_watching = false;
+
 void begin_polling() noexcept {
+    is_watching.store(true, std::memory_order_relaxed);
     if (!is_polling.exchange(true, std::memory_order_relaxed)) ++num_to_wait_for;
 }
+
+void begin_watching_collectives() noexcept { is_watching.store(true, std::memory_order_relaxed); }
 
 int complete(int code, MPI_Request& request, MPI_Status* status) {
     return code == MPI_SUCCESS ? wait_for(&request, status) : code;
@@ -35,6 +42,12 @@ meeting::meeting(MPI_Comm comm) {
 }
 
 namespace {
+
+// Whether a collective call is replaced by its twin.
+bool polls_on(MPI_Comm comm) {
+    graph::make_wanted(comm);
+    return polls();
+}
 
 // Communicators of windows and files that are made in a meeting, for the meetings of calls with these.
 template <class Handle>
@@ -68,29 +81,29 @@ using namespace crossdock::drop_in;
 
 #define CROSSDOCK_LIST(...) __VA_ARGS__
 // A function that costs a program without exchanges a few instructions: what follows the arguments is its body else.
-#define CROSSDOCK_POLLED(name, parameters, arguments, ...)                             \
-    namespace {                                                                        \
-    [[gnu::noinline]] int polled_##name parameters __VA_ARGS__                         \
-    }                                                                                  \
-    extern "C" int MPI_##name parameters {                                             \
-        if (!is_polling.load(std::memory_order_relaxed)) return PMPI_##name arguments; \
-        return polled_##name arguments;                                                \
+#define CROSSDOCK_POLLED(name, parameters, arguments, ...)                              \
+    namespace {                                                                         \
+    [[gnu::noinline]] int polled_##name parameters __VA_ARGS__                          \
+    }                                                                                   \
+    extern "C" int MPI_##name parameters {                                              \
+        if (!is_watching.load(std::memory_order_relaxed)) return PMPI_##name arguments; \
+        return polled_##name arguments;                                                 \
     }
 // The nonblocking twin takes the place of a function where `condition` holds.
 #define CROSSDOCK_TWIN(condition, name, twin, parameters, arguments)      \
     CROSSDOCK_POLLED(name, parameters, arguments, {                       \
-        if (!condition()) return PMPI_##name arguments;                   \
+        if (!(condition)) return PMPI_##name arguments;                   \
         MPI_Request request = MPI_REQUEST_NULL;                           \
         const int code = PMPI_##twin(CROSSDOCK_LIST arguments, &request); \
         return complete(code, request);                                   \
     })
 #define CROSSDOCK_SEND(name, twin, count)                                                      \
     CROSSDOCK_TWIN(                                                                            \
-        has_to_poll, name, twin,                                                               \
+        has_to_poll(), name, twin,                                                             \
         (const void* buffer, count number, MPI_Datatype type, int to, int tag, MPI_Comm comm), \
         (buffer, number, type, to, tag, comm))
 #define CROSSDOCK_COLLECTIVE(name, twin, suffix, parameters, arguments) \
-    CROSSDOCK_TWIN(polls, name##suffix, twin##suffix, parameters, arguments)
+    CROSSDOCK_TWIN(polls_on(comm), name##suffix, twin##suffix, parameters, arguments)
 #define CROSSDOCK_REDUCTION(name, twin, suffix, count)                                       \
     CROSSDOCK_COLLECTIVE(name, twin, suffix,                                                 \
                          (const void* sent, void* received, count number, MPI_Datatype type, \
@@ -192,7 +205,7 @@ CROSSDOCK_POLL_ALL(, int, int)
 #ifdef CROSSDOCK_HAS_LARGE_COUNTS
 CROSSDOCK_POLL_ALL(_c, MPI_Count, MPI_Aint)
 #endif
-CROSSDOCK_TWIN(polls, Barrier, Ibarrier, (MPI_Comm comm), (comm))
+CROSSDOCK_TWIN(polls_on(comm), Barrier, Ibarrier, (MPI_Comm comm), (comm))
 
 // What is sent is kept as it was packed.
 CROSSDOCK_POLLED(Sendrecv_replace,

@@ -25,6 +25,9 @@ inline bool polls() noexcept {
 /// @brief From now on calls poll.
 void begin_polling() noexcept;
 
+/// @brief From now on blocking collective calls of the program may make graphs first.
+void begin_watching_collectives() noexcept;
+
 /// @brief Whether a call that waits is to make progress: something is under way.
 inline bool has_to_poll() noexcept { return polls() && progress_engine::is_any_under_way(); }
 
