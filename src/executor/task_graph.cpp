@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "index_appender.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -135,31 +137,42 @@ task_graph forward_task_graph(const plan& p, const memory_domain& domain,
     count_t departing = 0;
     for (const auto& stage : p.stages()) {
         for (const auto& sent : stage.sends) {
-            auto& fill = builder.fill(message);
-            for (const count_t position : sent.positions) {
-                if (position < p.num_items()) {
-                    fill.copy_input.append(position, departing++);
-                } else {
-                    const count_t arrived = position - p.num_items();
-                    fill.copy_arrived.append(arrived, departing++);
-                    builder.note_forwarded(builder.message_of(arrived));
+            auto& fill = builder.fill(message++);
+            const auto end = sent.positions.end();
+            for (auto next = sent.positions.begin(); next != end;) {
+                const bool is_own = *next < p.num_items();
+                const auto last = std::find_if(next, end, [&](count_t position) {
+                    return (position < p.num_items()) != is_own;
+                });
+                const count_t num = last - next;
+                const count_t first_position = is_own ? 0 : p.num_items();
+                auto& list = is_own ? fill.copy_input : fill.copy_arrived;
+                index_appender(list.from).append_all(
+                    num, [&](count_t i) { return next[i] - first_position; });
+                index_appender(list.to).append_run(departing, num);
+                departing += num;
+                for (; next != last; ++next) {
+                    if (!is_own) builder.note_forwarded(builder.message_of(*next - first_position));
                 }
             }
-            ++message;
         }
     }
 
     graph_task own_items;
     std::vector<graph_task> from_message(num_incoming);
-    std::size_t reached = 0;  // deliveries ascend by position, as messages do
-    for (const auto& [position, slot] : p.deliveries()) {
-        if (position < p.num_items()) {
-            own_items.copy_input.append(position, slot);
-        } else {
-            const count_t arrived = position - p.num_items();
-            while (arrived >= builder.end_of(reached)) ++reached;
-            from_message[reached].copy_arrived.append(arrived, slot);
-        }
+    // Deliveries ascend by position, as messages do.
+    auto next = p.deliveries().begin();
+    const auto take_up_to = [&](count_t end, count_t first_position, copy_list& list) {
+        const auto last = std::find_if(next, p.deliveries().end(),
+                                       [&](const auto& one) { return one.position >= end; });
+        index_appender(list.from).append_all(
+            last - next, [&](count_t i) { return next[i].position - first_position; });
+        index_appender(list.to).append_all(last - next, [&](count_t i) { return next[i].slot; });
+        next = last;
+    };
+    take_up_to(p.num_items(), 0, own_items.copy_input);
+    for (std::size_t m = 0; m < num_incoming; ++m) {
+        take_up_to(p.num_items() + builder.end_of(m), p.num_items(), from_message[m].copy_arrived);
     }
     builder.add_output(std::move(own_items));
     for (std::size_t m = 0; m < num_incoming; ++m) {

@@ -34,7 +34,7 @@ class sent_items {
   public:
     /// @param deduplicate  an item that is in several entries of a group counts once
     /// @par Complexity
-    /// Time O(n log n) for n items.
+    /// Time O(n) for n items, or O(n log n) where few of a long array are sent.
     sent_items(const neighbor_list& list, bool deduplicate) : deduplicate_(deduplicate) {
         for (std::size_t e = 0; e < list.size(); ++e) {
             if (list[e].empty()) continue;
@@ -51,7 +51,7 @@ class sent_items {
     /// @brief How many different items all entries have together; 0 if none is in two of them, or
     /// equal ones do not count once.
     count_t num_different() const noexcept {
-        return seen_in_.size() == numbers_.size() ? 0 : static_cast<count_t>(seen_in_.size());
+        return static_cast<std::size_t>(num_different_) == numbers_.size() ? 0 : num_different_;
     }
 
     count_t num_items(std::size_t entry) const {
@@ -94,14 +94,34 @@ class sent_items {
         return std::span(numbers_).subspan(first, ends_[entry] - first);
     }
 
-    // Items become numbers without gaps.
+    // Items become numbers from 0 on: without gaps where few of a long array are sent.
     void number_items() {
-        auto sorted = numbers_;
-        std::sort(sorted.begin(), sorted.end());
-        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-        for (auto& item : numbers_)
-            item = std::lower_bound(sorted.begin(), sorted.end(), item) - sorted.begin();
-        seen_in_.resize(sorted.size());
+        if (numbers_.empty()) return;
+        const auto [least, most] = std::ranges::minmax(numbers_);
+        const auto num_between = static_cast<std::size_t>(most - least) + 1;
+        if (num_between <= 8 * numbers_.size()) {
+            for (auto& item : numbers_) item -= least;
+            seen_in_.resize(num_between);
+        } else {
+            auto sorted = numbers_;
+            std::sort(sorted.begin(), sorted.end());
+            sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+            for (auto& item : numbers_)
+                item = std::lower_bound(sorted.begin(), sorted.end(), item) - sorted.begin();
+            seen_in_.resize(sorted.size());
+        }
+        num_different_ = count_unseen(numbers_);
+    }
+
+    // How many of the items were not counted in the present group.
+    count_t count_unseen(std::span<const count_t> items) {
+        count_t sum = 0;
+        for (const count_t item : items) {
+            auto& seen = seen_in_[static_cast<std::size_t>(item)];
+            sum += seen != num_groups_ ? 1 : 0;
+            seen = num_groups_;
+        }
+        return sum;
     }
 
     count_t count(std::span<const std::size_t> entries) {
@@ -112,14 +132,7 @@ class sent_items {
             return sum;
         }
         ++num_groups_;
-        for (const std::size_t entry : entries) {
-            for (const count_t item : items_of(entry)) {
-                auto& seen = seen_in_[static_cast<std::size_t>(item)];
-                if (seen == num_groups_) continue;
-                seen = num_groups_;
-                ++sum;
-            }
-        }
+        for (const std::size_t entry : entries) sum += count_unseen(items_of(entry));
         return sum;
     }
 
@@ -128,7 +141,8 @@ class sent_items {
     std::vector<count_t> numbers_;        // of the items of all entries
     std::vector<std::size_t> ends_;       // of each entry
     std::vector<std::uint64_t> seen_in_;  // the last group that an item was counted in
-    std::uint64_t num_groups_ = 0;
+    std::uint64_t num_groups_ = 1;
+    count_t num_different_ = 0;
 };
 
 /// @brief What all routes of one estimate have in common.

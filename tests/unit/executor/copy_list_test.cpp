@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <string>
+
+#include "src/executor/index_appender.hpp"
 
 namespace crossdock::copy_list_test {
 namespace {
@@ -47,6 +50,49 @@ indices joined(const std::vector<indices>& parts) {
 }
 
 constexpr count_t long_enough = index_list::min_steady;
+
+// As pieces: where each begins, its step or its offsets, and its size.
+std::vector<indices> pieces_of(const index_list& list) {
+    copy_list both;
+    both.from = both.to = list;
+    std::vector<indices> result;
+    both.for_each_piece([&](const index_piece& piece, const index_piece&) {
+        result.push_back({piece.first, piece.size, piece.offsets ? -1 : piece.step});
+        if (piece.offsets)
+            result.back().insert(result.back().end(), piece.offsets, piece.offsets + piece.size);
+    });
+    return result;
+}
+
+TEST(IndexAppender, ManyIndicesAtOnceMakeTheSameListAsOneByOne) {
+    std::mt19937 random(7);
+    const auto below = [&](count_t end) {
+        return std::uniform_int_distribution<count_t>(0, end - 1)(random);
+    };
+    for (int trial = 0; trial < 2000; ++trial) {
+        index_list one_by_one, at_once;
+        for (count_t parts = 1 + below(6); parts > 0; --parts) {
+            const count_t first = below(3) == 0 ? below(count_t{1} << 40) : below(100);
+            const count_t size = below(3) == 0 ? below(4) : below(3 * index_list::min_steady);
+            const count_t step = below(2) == 0 ? 1 : below(5) - 2;
+            const bool is_mixed = below(3) == 0;
+            auto part = in_steps(first, step, size);
+            if (is_mixed) std::ranges::shuffle(part, random);
+            for (const count_t index : part) one_by_one.append(index);
+            index_appender appender(at_once);
+            if (step == 1 && !is_mixed) {
+                appender.append_run(first, size);
+            } else {
+                appender.append_all(size,
+                                    [&](count_t i) { return part[static_cast<std::size_t>(i)]; });
+            }
+        }
+        ASSERT_EQ(pieces_of(at_once), pieces_of(one_by_one)) << trial;
+        one_by_one.append(5);
+        at_once.append(5);
+        ASSERT_EQ(pieces_of(at_once), pieces_of(one_by_one)) << trial;
+    }
+}
 
 TEST(IndexList, IndicesInStepsOtherThanOneAreNoRun) {
     EXPECT_FALSE(list_of({4, 6}).is_consecutive());

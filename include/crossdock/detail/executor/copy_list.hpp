@@ -95,6 +95,8 @@ class index_list {
     }
 
   private:
+    friend class index_appender;
+
     struct stretch {
         count_t first = 0;
         count_t step = 1;           // between the last two indices, where they are offsets
