@@ -13,8 +13,8 @@ namespace crossdock {
 
 /// @brief Sorts by `number_of(value)`, keeping the order of values with equal numbers.
 ///
-/// Leaves alone what is in order. Else sorts by groups of bits, the least first, so many bits at a
-/// time as there are in the number of values: what is sorted here lies densely and takes two turns.
+/// Leaves alone what is in order. Else sorts by groups of bits, the least first, one bit more at a time
+/// than there are in the number of values: what is sorted here lies densely and takes one turn or two.
 template <class Value, class NumberOf>
 void sort_by_digits(std::vector<Value>& values, NumberOf number_of) {
     const auto by_number = [&](const Value& a, const Value& b) {
@@ -29,7 +29,7 @@ void sort_by_digits(std::vector<Value>& values, NumberOf number_of) {
     }
     const auto num_bits =
         static_cast<int>(std::bit_width(static_cast<std::uint64_t>(greatest - least)));
-    const int digit_bits = std::clamp(static_cast<int>(std::bit_width(values.size())), 4, 12);
+    const int digit_bits = std::clamp(static_cast<int>(std::bit_width(values.size())) + 1, 4, 14);
     const auto digit_of = [&](const Value& value, int shift) {
         const auto number = static_cast<std::uint64_t>(number_of(value) - least);
         return static_cast<std::size_t>(number >> shift) & ((std::size_t{1} << digit_bits) - 1);

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "routes.hpp"
 
 namespace crossdock {
@@ -7,7 +9,7 @@ namespace {
 // One hop: every rank sends to each of its destinations itself. At most P - 1 messages per rank.
 class direct_route final : public route {
   public:
-    explicit direct_route(const topology& regions) : route("direct", regions) {}
+    direct_route(std::string name, const topology& regions) : route(std::move(name), regions) {}
 
     int num_stages() const override { return 1; }
 
@@ -30,7 +32,11 @@ class direct_route final : public route {
 
 std::unique_ptr<route> make_direct(std::string_view parameters, const topology& regions) {
     reject_parameters("direct", parameters);
-    return std::make_unique<direct_route>(regions);
+    return make_one_hop("direct", regions);
+}
+
+std::unique_ptr<route> make_one_hop(std::string name, const topology& regions) {
+    return std::make_unique<direct_route>(std::move(name), regions);
 }
 
 }  // namespace crossdock

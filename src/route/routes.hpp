@@ -7,6 +7,8 @@
 namespace crossdock {
 
 std::unique_ptr<route> make_direct(std::string_view parameters, const topology& regions);
+/// @brief As `make_direct`, with the name of a route by region: for topologies without `has_regions_of_ranks`.
+std::unique_ptr<route> make_one_hop(std::string name, const topology& regions);
 
 std::unique_ptr<route> make_two_step(std::string_view parameters, const topology& regions);
 std::vector<std::string> two_step_candidates(const topology& regions, bool shares_cores);

@@ -106,6 +106,7 @@ std::unique_ptr<route> make_three_step(std::string_view parameters, const topolo
     const std::string name = "three_step" + std::string(parameters);
     const rank_t max_leaders = parameters.empty() ? std::numeric_limits<rank_t>::max()
                                                   : parse_positive(parameters.substr(1), name);
+    if (!has_regions_of_ranks(regions)) return make_one_hop(name, regions);
     return std::make_unique<three_step_route>(name, regions, max_leaders);
 }
 

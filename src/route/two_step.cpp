@@ -55,6 +55,7 @@ class two_step_route final : public route {
 
 std::unique_ptr<route> make_two_step(std::string_view parameters, const topology& regions) {
     reject_parameters("two_step", parameters);
+    if (!has_regions_of_ranks(regions)) return make_one_hop("two_step", regions);
     return std::make_unique<two_step_route>(regions);
 }
 
