@@ -75,6 +75,8 @@ MAPPINGS = {"inside_nodes": "inside nodes", "everywhere": "everywhere"}
 NODE_SIZES = {"cray_xc40": 32}  # others have 16
 NETWORK_RANKS = [128, 512]
 OVERHEAD_FACTORS = [1, 2, 4]
+# The XC40 of Figure 9, fitted to two times of Table 3: of direct and of n = 2, which have the most messages.
+CRAY_FITTED_RANKS = 4096
 TABLE_3_MACHINE = {4096: "cray_xc40", 8192: "blue_waters", 16384: "blue_waters"}
 
 # What Table 2 says of a Blue Gene/Q: fitted to its times on 64 and 256 ranks, checked on 128 and 512.
@@ -274,10 +276,20 @@ def saved_share(run, machine, n, fixed=0):
     return 1 - (algorithm_seconds(route, machine) + fixed) / (algorithm_seconds(direct, machine) + fixed)
 
 
+def cray_fit():
+    """Seconds of a message and besides, from the study's own messages and times."""
+    (many, *_, slow), (few, *_, fast) = (TABLE_3[CRAY_FITTED_RANKS][n][:4] for n in (1, 2))
+    message = (slow - fast) / (many - few)
+    return {"message": message * 1e-6, "fixed": (fast - message * few) * 1e-6}
+
+
 def print_networks(runs, networks):
     """Figure 9: how much of direct's time each number of dimensions saves, on two networks."""
-    fit = fits_of(runs)["fitted"]
+    if not networks:
+        return
+    fit, cray_fitted = fits_of(runs)["fitted"], cray_fit()
     machine = f"fitted, {fit['message']}"
+    *names, fitted_name = machines_of(networks[0])
     rows = []
     for cray in networks:
         run = next(one for one in runs if one["ranks"] == cray["ranks"] and machine in machines_of(one))
@@ -285,10 +297,30 @@ def print_networks(runs, networks):
         for n in [one["dimensions"] for one in routes_of(run)[1:]]:
             rows.append([run["ranks"], n, percent(1 - told[n][3] / told[1][3]),
                          percent(saved_share(run, machine, n, fit["fixed"])),
-                         *(percent(saved_share(cray, name, n)) for name in machines_of(cray))])
-    study.print_table("Figure 9: what of direct's time the study's algorithm saves",
-                      ["ranks", "n", "Blue Gene/Q, study", "as fitted", *(machines_of(networks[0]) if networks else [])],
-                      rows)
+                         *(percent(saved_share(cray, name, n)) for name in names),
+                         percent(saved_share(cray, fitted_name, n, cray_fitted["fixed"]))])
+    study.print_table("Figure 9: what of direct's time the study's algorithm saves; cray_xc40 fitted with "
+                      f"{cray_fitted['message'] * 1e6:.2f} us a message and {cray_fitted['fixed'] * 1e6:.0f} us besides",
+                      ["ranks", "n", "Blue Gene/Q, study", "as fitted", *names, "cray_xc40, fitted"], rows)
+
+
+def drawn_products(run, fixed):
+    """By n the seconds of the study's algorithm and of the local product, on the machine that Table 2 fits."""
+    (machine,) = machines_of(run)
+    return {route["dimensions"]: algorithm_seconds(route, machine) + fixed + local_seconds(run["ranks"])
+            for route in routes_of(run)}
+
+
+def print_drawn_figure_7(runs, fixed):
+    rows = []
+    for run in runs:
+        seconds = drawn_products(run, fixed)
+        sent = routes_of(run)[0]["sent"]
+        rows.append([run["ranks"], f"{sent['messages']['max']}, {sent['messages']['mean']:.1f}",
+                     f"{sent['items']['mean']:.0f}", *(f"{time * 1e6:.0f}" for time in (seconds[1], seconds[8])),
+                     f"{seconds[1] / min(seconds.values()):.2f}"])
+    study.print_table("Figure 7: two exchanges of equal words as drawn, microseconds of the product",
+                      ["ranks", "most messages, mean", "mean words", "direct", "n = 8", "most speed-up"], rows)
 
 
 def print_table_3(runs):
@@ -532,6 +564,7 @@ def print_tables(record):
         print_fits(record["table_2"])
         print_table_2(record["table_2"])
         print_networks(record["table_2"], record.get("networks", []))
+        print_drawn_figure_7(record.get("figure_7", []), fits_of(record["table_2"])["fitted"]["fixed"])
         print_nonzero_fit()
         print_table_2_products(record["table_2"])
     if "table_3" in record:
@@ -548,9 +581,9 @@ def without_matching(name):
     return {**machine, "name": f"{name}, no search", "matching_seconds": 0}
 
 
-def blue_gene(variant, message_seconds):
+def equal_messages(variant, message_seconds, preset="bluegene_q"):
     """The preset, changed as in `VARIANTS`."""
-    machine = study.read(study.PROJECT / "machines/bluegene_q.json")
+    machine = study.read(study.PROJECT / f"machines/{preset}.json")
     choice = VARIANTS[variant]
     machine["name"] = f"{variant}, {message_seconds * 1e6:.1f}"
     for level in ("region", "node", "network"):
@@ -593,9 +626,19 @@ def drawn(arguments, table, num_ranks, machines, submessage_seconds, *more):
 
 
 def network_runs(arguments):
-    """Of Figure 9, on the Cray, with larger overheads of messages between nodes, too."""
-    return [drawn(arguments, TABLE_2, num_ranks, [with_overheads("cray_xc40", one) for one in OVERHEAD_FACTORS], 0,
-                  *node_size("cray_xc40")) for num_ranks in NETWORK_RANKS]
+    """Of Figure 9, on the Cray: with larger overheads of messages between nodes, too, and fitted."""
+    machines = [with_overheads("cray_xc40", one) for one in OVERHEAD_FACTORS]
+    machines.append(equal_messages("fitted", cray_fit()["message"] / 2, "cray_xc40"))
+    return [drawn(arguments, TABLE_2, num_ranks, machines, 0, *node_size("cray_xc40")) for num_ranks in NETWORK_RANKS]
+
+
+def figure_7_runs(arguments, record):
+    """Exchanges of the words of Table 2, the second with its messages and the first with half of them."""
+    fit = fits_of(record["table_2"])["fitted"]
+    machine = equal_messages("fitted", float(fit["message"]) * 1e-6)
+    most, mean, *words = TABLE_2[COUNTED_RANKS][1]
+    return [drawn(arguments, {COUNTED_RANKS: {**TABLE_2[COUNTED_RANKS], 1: (most / part, mean / part, *words)}},
+                  COUNTED_RANKS, [machine], 0) for part in (2, 1)]
 
 
 def with_overheads(name, times):
@@ -613,7 +656,7 @@ def table_2_runs(arguments, ranks):
     """A run for each time of a submessage."""
     runs = []
     for seconds in sorted({choice["submessage_seconds"] for choice in VARIANTS.values()}):
-        machines = [blue_gene(variant, message) for variant, choice in VARIANTS.items()
+        machines = [equal_messages(variant, message) for variant, choice in VARIANTS.items()
                     if choice["submessage_seconds"] == seconds for message in MESSAGE_SECONDS]
         runs += [drawn(arguments, TABLE_2, num_ranks, machines, seconds) for num_ranks in ranks]
     return runs
@@ -680,7 +723,7 @@ def make_runs(arguments):
 def product_runs(arguments, names, many_ranks, record, partition="metis:entries"):
     """On the machine that Table 2 fits."""
     fit = fits_of(record["table_2"])["fitted"]
-    machine = blue_gene("fitted", float(fit["message"]) * 1e-6)
+    machine = equal_messages("fitted", float(fit["message"]) * 1e-6)
     more = ["--cache", arguments.cache] if arguments.cache else []
     return [run(arguments, names, num_ranks, [machine], *more, "--partition", partition, "--submessage-seconds", 0,
                 "--nonzero-seconds", nonzero_seconds()) for num_ranks in many_ranks]
@@ -706,6 +749,7 @@ PARTS = {
     "runs": lambda arguments, _: trimmed(make_runs(arguments)),
     "table_2": lambda arguments, _: trimmed_to_seconds(table_2_runs(arguments, SMALL_RANKS)),
     "networks": lambda arguments, _: trimmed_to_seconds(network_runs(arguments)),
+    "figure_7": lambda arguments, record: trimmed_to_seconds(figure_7_runs(arguments, record)),
     "table_3": lambda arguments, _: trimmed_to_seconds(table_3_runs(arguments)),
     "products": lambda arguments, record: trimmed_products(
         product_runs(arguments, SMALL, PRODUCT_RANKS, record)),

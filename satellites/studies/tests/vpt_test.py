@@ -3,10 +3,14 @@
 import json
 import os
 import pathlib
+import sys
 import tempfile
 import unittest
 
 import script
+
+sys.path.append(str(script.PROJECT / "satellites/studies"))
+import vpt
 
 REFERENCE = script.PROJECT / "tests/golden/traffic_small.json"
 
@@ -71,6 +75,13 @@ class Vpt(unittest.TestCase):
         self.assertEqual(matrix["partners"], {"least": 13, "lower_quartile": 14, "median": 14, "upper_quartile": 14,
                                               "percentile_95": 15, "most": 15})
         self.assertIn("| 16 | D_10 | 7614 | 13 | 14 | 14 | 14.2 | 14 | 15 | 15 | 1.1 |", self.printed)
+
+    def test_TheCrayIsFittedToDirectAndTwoDimensionsOfTable3(self):
+        fit = vpt.cray_fit()
+
+        for n in (1, 2):
+            most, _, _, microseconds = vpt.TABLE_3[4096][n]
+            self.assertAlmostEqual(1e6 * (most * fit["message"] + fit["fixed"]), microseconds)
 
     def test_TheLocalProductIsFittedToTable2(self):
         self.assertIn("| 3957324 | 16.6 | 60.3 | 8.5 % | 9.7 % |", self.printed)
