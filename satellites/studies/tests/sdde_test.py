@@ -60,6 +60,9 @@ class Sdde(unittest.TestCase):
 
         self.assertEqual(sdde.named(sdde.best(case, sdde.STANDARD)), "nonblocking 6")
         self.assertAlmostEqual(sdde.gain(case, sdde.AWARE, sdde.STANDARD), 1.5)
+        self.assertAlmostEqual(sdde.gain_of_the_studys_way(case), 1.5)
+        variants = dict(zip(sdde.AS_IN_THE_STUDY, (8e-6, 7.5e-6)))
+        self.assertAlmostEqual(sdde.gain_of_the_studys_way({**case, "variants": variants}), 0.8)
         self.assertEqual(sdde.summary({"a": 0.5, "b": 2.0, "c": 16.0}),
                          ["6.17", "2.52", "0.50 (a)", "16.0 (c)", "2 of 3"])
 
