@@ -6,7 +6,7 @@ std::shared_ptr<shared_context> context_of(MPI_Comm comm) {
     using known_context = std::weak_ptr<shared_context>;
     static const int key = [] {
         int made = MPI_KEYVAL_INVALID;
-        const auto forget = [](MPI_Comm, int, void* attribute, void*) {
+        const auto forget = [](MPI_Comm, int, void* attribute, void*) -> int {
             delete static_cast<known_context*>(attribute);
             return MPI_SUCCESS;
         };

@@ -21,10 +21,10 @@ constexpr const char* fault_names[] = {
     "MPI_DATATYPE_NULL received", "a communicator without a topology"};
 
 // MPICH 5.0 takes MPI_IN_PLACE for an address and crashes.
-#ifdef MPICH_NUMVERSION
-constexpr int first_fault = static_cast<int>(fault::null_sent_type);
-#else
+#ifdef OPEN_MPI
 constexpr int first_fault = 0;
+#else
+constexpr int first_fault = static_cast<int>(fault::null_sent_type);
 #endif
 
 /// What a communicator's handler was told first.
