@@ -5,6 +5,16 @@ if(CROSSDOCK_WITH_FORTRAN)
   check_language(Fortran)
   if(CMAKE_Fortran_COMPILER)
     enable_language(Fortran)
+  endif()
+  set(has_wrapper TRUE)
+  # mpifort.mpich belongs to mpicc.mpich beside it. FindMPI would take another MPI's instead of none, whose libraries it
+  # does not tell from those of C if they have the same names.
+  if(NOT MPI_Fortran_COMPILER AND MPI_C_COMPILER MATCHES "^(.*)/mpicc([^/]*)$")
+    find_program(MPI_Fortran_COMPILER NAMES mpifort${CMAKE_MATCH_2} mpif90${CMAKE_MATCH_2} PATHS ${CMAKE_MATCH_1}
+      NO_DEFAULT_PATH)
+    set(has_wrapper ${MPI_Fortran_COMPILER})
+  endif()
+  if(CMAKE_Fortran_COMPILER AND has_wrapper)
     find_package(MPI COMPONENTS Fortran)
     set(crossdock_has_fortran ${MPI_Fortran_HAVE_F08_MODULE})
     # The compiler's MPI may be another one.
