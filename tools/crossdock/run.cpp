@@ -12,6 +12,7 @@
 
 #include "bench/common/drop_in_library.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/linked_mpi.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/verbs.hpp"
 
@@ -60,6 +61,21 @@ bool has_to_be_told(const std::string& program) {
 #endif
 }
 
+// Under another MPI than its own the library would end the program, or worse.
+void check_mpi(const std::vector<std::string>& command, const std::filesystem::path& library) {
+    const auto program = find_mpi_program(command);
+    const auto of_program = mpi_of_file(program);
+    const auto of_library = mpi_of_file(library);
+    if (of_program.mpi_family.empty() || of_library.mpi_family.empty() ||
+        of_program.mpi_family == of_library.mpi_family)
+        return;
+    throw error(errc::invalid_argument,
+                fmt::format("{} needs a crossdock that is built with {}, since it is linked with "
+                            "{}; this one is built with {} ({})",
+                            program.string(), of_program.mpi_family, of_program.library,
+                            of_library.mpi_family, of_library.library));
+}
+
 // Becomes the command; the ranks that it starts get what is set here, and what was set before.
 int run(const run_options& options) {
     const auto set = [](const char* name, const std::string& value) {
@@ -68,6 +84,7 @@ int run(const run_options& options) {
     };
     const auto library = bench::find_drop_in_library();
     if (library.empty()) throw error(errc::file_error, bench::no_drop_in_library);
+    check_mpi(options.command, library);
     const char* const preloaded = std::getenv("LD_PRELOAD");
     set("LD_PRELOAD", library.string() + (preloaded ? std::string(":") + preloaded : ""));
     for (const auto& one : options.variables)

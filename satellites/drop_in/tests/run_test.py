@@ -21,6 +21,17 @@ WITHOUT_NEIGHBORS = [*RANKS, os.environ["CROSSDOCK_WITHOUT_NEIGHBORS"]]
 BAD_INPUT = 2
 
 
+def link_with(library, folder):
+    """A program that is linked with a library of this name, for which it takes another than MPI's."""
+    program, library = os.path.join(folder, "app"), os.path.join(folder, library)
+    compiler = [os.environ["CROSSDOCK_CC"], "-x", "c", "-"]
+    subprocess.run([*compiler, "-shared", "-Wl,-soname," + os.path.basename(library), "-o", library], check=True,
+                   text=True, input="int MPI_Barrier(void* comm) { return !comm; }")
+    subprocess.run([*compiler, "-x", "none", library, "-o", program], check=True, text=True,
+                   input="int MPI_Barrier(void*); int main() { return MPI_Barrier(0); }")
+    return program
+
+
 def run(*words, **environment):
     return subprocess.run(["timeout", "60", *RUN, *words], check=False, capture_output=True, text=True,
                           env=os.environ | environment)
@@ -200,6 +211,36 @@ class Run(unittest.TestCase):
             # Of 3 ranks, rank 1 sends to itself.
             self.assertEqual({(call["ranks"], call["along_plan"]) for call in calls}, {(1, 40)})
             self.assertEqual({name.split(".")[0] for name in os.listdir(folder)}, {"rank1"})
+
+    def test_ProgramOfAnotherMpiIsToldWhichBuildItNeeds(self):
+        served = []
+        for library, family in [("libmpi.so.40", "Open MPI"), ("libmpi.so.12", "MPICH"), ("libmpich.so.12", "MPICH"),
+                                ("libmpi_gnu_123.so.12", "MPICH"), ("libmpi_abi.so.1", "the MPI-5 ABI")]:
+            with tempfile.TemporaryDirectory() as folder, self.subTest(library):
+                program = link_with(library, folder)
+                done = run("--", "echo", program)
+                by_name = run("--", "env", "echo", "app", PATH=folder + ":" + os.environ["PATH"])
+                if done.returncode == 0:
+                    self.assertEqual((done.stdout, by_name.returncode), (program + "\n", 0))
+                    served.append(family)
+                    continue
+                self.assertEqual((done.returncode, by_name.returncode), (BAD_INPUT, BAD_INPUT))
+                self.assertEqual((done.stdout, done.stderr), ("", by_name.stderr))
+                said = f"crossdock: {program} needs a crossdock that is built with {family}, since it is linked with " \
+                       f"{library}; this one is built with "
+                self.assertEqual(done.stderr[:len(said)], said)
+
+        self.assertEqual(len(set(served)), 1)
+
+    def test_FilesThatAreNoProgramsAreArguments(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = link_with("libmpi_abi.so.0", folder)
+            with open(program, "rb") as file:
+                whole = file.read()
+            for size in (0, 3, 40, 64, 100, 200, 400):
+                with open(program, "wb") as file:
+                    file.write(whole[:size])
+                self.assertEqual(run("--", "echo", program, folder).returncode, 0)
 
     def test_CommandThatIsMissing(self):
         self.assertNotEqual(run().returncode, 0)
