@@ -332,6 +332,11 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(rows), 16)
         self.assertEqual([row for row in rows if row not in page.splitlines()], [])
 
+    def test_TableOfMpisComesFromItsRecord(self):
+        printed = self.tables_printed_on((PROJECT / "docs/mpis.md").read_text(encoding="utf-8"))
+
+        self.assertIn(printed.splitlines(), pages.tables((PROJECT / "docs/mpis.md").read_text(encoding="utf-8")))
+
     def test_CommandLinesThatAreCheapSucceed(self):
         num_run = 0
         with tempfile.TemporaryDirectory() as folder:
