@@ -69,6 +69,7 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
             engine.end_blocking();
             by_mpi.emplace(call);
         } else {
+            if (decided.plan->makes_next(form)) call.on->begin_set_up();
             one = &decided.plan->next_instance(form);
             engine.end_blocking();
             engine.wait_until([&] { return !one->is_active(); });

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <list>
 #include <numeric>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -25,6 +27,7 @@ constexpr double seconds_around = 1e-6;
 // They are as large as what ranks of a node share at first.
 constexpr count_t num_ring_items = 64;
 constexpr std::size_t ring_item_bytes = 4096;
+constexpr std::size_t most_known_trials = 64;
 constexpr int too_long = -1;  // in place of an alignment
 constexpr int on_device = -2;
 constexpr const char* not_on_host = "not host memory";
@@ -157,15 +160,89 @@ bool has_all_of_world(MPI_Comm comm) {
     return order != MPI_UNEQUAL;
 }
 
+std::int64_t random_key() {
+    std::random_device random;
+    return static_cast<std::int64_t>((std::uint64_t{random()} << 31) ^ random());
+}
+
 // What all ranks can do. Collectives among ranks of which only some poll would be different functions.
-progress_place agreed_place(MPI_Comm comm) {
-    int least = static_cast<int>(progress_engine::place_here());
-    CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, comm));
-    const auto agreed = static_cast<progress_place>(least);
-    if (agreed != progress_place::intercepted) return agreed;
-    if (!has_all_of_world(comm)) return progress_place::exchanges;
-    begin_polling();
+graph_terms agree_on_graph(MPI_Comm comm, bool has_neighbors) {
+    constexpr auto others_key = std::numeric_limits<std::int64_t>::max();
+    int rank = 0;
+    CROSSDOCK_MPI(MPI_Comm_rank(comm, &rank));
+    std::array<std::int64_t, 3> least{static_cast<int>(progress_engine::place_here()),
+                                      has_neighbors, rank == 0 ? random_key() : others_key};
+    CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, comm));
+    graph_terms agreed{static_cast<progress_place>(least[0]), least[1] != 0, least[2]};
+    if (agreed.place != progress_place::intercepted) return agreed;
+    if (has_all_of_world(comm))
+        begin_polling();
+    else
+        agreed.place = progress_place::exchanges;
     return agreed;
+}
+
+// A split, since a duplicate would call the user's functions that copy attributes.
+MPI_Comm split(MPI_Comm user, int color) {
+    MPI_Comm made = MPI_COMM_NULL;
+    int rank = 0;
+    CROSSDOCK_MPI(MPI_Comm_rank(user, &rank));
+    CROSSDOCK_MPI(MPI_Comm_split(user, color, rank, &made));
+    CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+    return made;
+}
+
+// All that set-ups need, by one of items to the next rank; nonblocking calls must not make any.
+void make_communicators(const context& where) {
+    pattern ring;
+    ring.rank = where.rank();
+    ring.num_ranks = where.num_ranks();
+    ring.num_items = ring.num_slots = num_ring_items;
+    std::vector<count_t> all(num_ring_items);
+    std::iota(all.begin(), all.end(), count_t{0});
+    ring.sends.append((ring.rank + 1) % ring.num_ranks, all);
+    ring.receives.append((ring.rank + ring.num_ranks - 1) % ring.num_ranks, all);
+    neighbor_options options;
+    options.item_bytes = ring_item_bytes;
+    options.prepare = preparation::forward;
+    try {
+        neighbor_exchange(where, ring, options);
+    } catch (const error&) {
+        // As of a route that there is not, which the first call tells.
+    }
+}
+
+// What graphs of all ranks, in the order of MPI_COMM_WORLD, share until MPI_Finalize. They set up one after the other,
+// in one order on all ranks.
+struct shared_place {
+    explicit shared_place(MPI_Comm user) {
+        MPI_Comm bare = split(user, 0);
+        where.emplace(context_of(bare, {}, size_of(user)));
+        CROSSDOCK_MPI(PMPI_Comm_free(&bare));
+        make_communicators(*where);
+        static_cast<void>(asked_untried_route(*where, automatic_route));  // read once
+    }
+
+    struct trial {
+        std::uint64_t hash;
+        trial_seconds seconds;
+        std::shared_ptr<const plan_facts> facts;
+    };
+
+    std::optional<context> where;
+    std::vector<trial> trials;  // in one order on all ranks
+};
+
+std::optional<shared_place>& shared() {
+    static auto& one = *new std::optional<shared_place>;
+    return one;
+}
+
+// Not where several threads could make it.
+bool may_share(MPI_Comm user) {
+    int order = MPI_UNEQUAL;
+    CROSSDOCK_MPI(MPI_Comm_compare(user, MPI_COMM_WORLD, &order));
+    return (order == MPI_IDENT || order == MPI_CONGRUENT) && progress_engine::has_one_maker();
 }
 
 }  // namespace
@@ -174,11 +251,12 @@ void graph::attach(MPI_Comm user) {
     if (user == MPI_COMM_NULL || progress_engine::is_finalizing()) return;
     auto found = neighbors_of(user);
     if (!found) return;
-    const auto place = agreed_place(user);
-    if (place == progress_place::nowhere) return;
+    const auto agreed =
+        agree_on_graph(user, !found->sources.ranks.empty() || !found->destinations.ranks.empty());
+    if (agreed.place == progress_place::nowhere) return;
     keep(user, topology_key(),
          std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations),
-                                 true, place));
+                                 true, agreed));
 }
 
 const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
@@ -192,12 +270,12 @@ const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) 
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
     if (is_inter) return nullptr;
     const meeting all_are_here(user);
-    const auto place = agreed_place(user);
-    if (place == progress_place::nowhere) return nullptr;
+    const auto agreed = agree_on_graph(user, true);
+    if (agreed.place == progress_place::nowhere) return nullptr;
     std::vector<rank_t> ranks(static_cast<std::size_t>(size_of(user)));
     std::iota(ranks.begin(), ranks.end(), 0);
     const neighbors all(std::move(ranks));
-    keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false, place));
+    keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false, agreed));
     return kept_with(user, all_ranks_key());
 }
 
@@ -221,60 +299,45 @@ void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {
 const std::shared_ptr<graph>* graph::of(MPI_Comm user) { return kept_with(user, topology_key()); }
 
 graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,
-             progress_place place)
+             const graph_terms& agreed)
     : user_(user),
       number_(num_graphs++),
       has_topology_(has_topology),
-      place_(place),
+      terms_(agreed),
+      shares_context_(agreed.have_all_neighbors && may_share(user)),
       sources_(std::move(sources)),
       destinations_(std::move(destinations)) {
-    // Programs may leave calls out on ranks without neighbors, as PETSc does: each of them is alone, so that none is
-    // waited for. A split, since a duplicate would call the user's functions that copy attributes.
     MPI_Comm bare = MPI_COMM_NULL;
+    std::vector<rank_t> members;
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(user, &rank));
-    CROSSDOCK_MPI(MPI_Comm_split(user, has_neighbors() ? 0 : rank + 1, rank, &bare));
-    CROSSDOCK_MPI(MPI_Comm_set_errhandler(bare, MPI_ERRORS_RETURN));
-    has_all_ranks_ = size_of(bare) == size_of(user);
-    std::vector<rank_t> members;
+    // Programs may leave calls out on ranks without neighbors, as PETSc does: each of them is alone, so that none is
+    // waited for.
+    if (!shares_context_ || !has_topology_) bare = split(user, has_neighbors() ? 0 : rank + 1);
+    has_all_ranks_ = bare == MPI_COMM_NULL || size_of(bare) == size_of(user);
     if (!has_all_ranks_) {
         members.resize(static_cast<std::size_t>(size_of(bare)));
         CROSSDOCK_MPI(PMPI_Allgather(&rank, 1, MPI_INT, members.data(), 1, MPI_INT, bare));
         sources_.number_among(members);
         destinations_.number_among(members);
     }
+    const MPI_Comm same_ranks = bare == MPI_COMM_NULL ? user : bare;
     CROSSDOCK_MPI(PMPI_Dist_graph_create_adjacent(
-        bare, checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(), MPI_UNWEIGHTED,
+        same_ranks, checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(), MPI_UNWEIGHTED,
         checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(), MPI_UNWEIGHTED,
         MPI_INFO_NULL, 0, &twin_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
-    same_ = has_topology_ ? same_grid(user, bare) : bare;
-    where_.emplace(context_of(bare, members, size_of(user)));
-    make_communicators();
+    same_ = has_topology_ ? same_grid(user, same_ranks) : bare;
+    if (shares_context_) {
+        if (!shared()) shared().emplace(user);
+        where_ = shared()->where;
+    } else {
+        where_.emplace(context_of(bare, members, size_of(user)));
+        make_communicators(*where_);
+    }
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
     for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
-    if (has_topology_) CROSSDOCK_MPI(PMPI_Comm_free(&bare));
-}
-
-// All that set-ups need, by one of items to the next rank; nonblocking calls must not make any.
-void graph::make_communicators() const {
-    const rank_t num_ranks = where_->num_ranks();
-    pattern ring;
-    ring.rank = where_->rank();
-    ring.num_ranks = num_ranks;
-    ring.num_items = ring.num_slots = num_ring_items;
-    std::vector<count_t> all(num_ring_items);
-    std::iota(all.begin(), all.end(), count_t{0});
-    ring.sends.append((ring.rank + 1) % num_ranks, all);
-    ring.receives.append((ring.rank + num_ranks - 1) % num_ranks, all);
-    neighbor_options options;
-    options.item_bytes = ring_item_bytes;
-    options.prepare = preparation::forward;
-    try {
-        neighbor_exchange(*where_, ring, options);
-    } catch (const error&) {
-        // As of a route that there is not, which the first call tells.
-    }
+    if (has_topology_ && bare != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&bare));
 }
 
 graph::turn::turn(graph& of) : of_(&of), number_(of.next_turn_++) {}
@@ -336,14 +399,18 @@ graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_
 }
 
 graph::question::question(graph& of, block_kind kind)
-    : calls_(of.state_of(kind).calls), comm_(of.where_->comm()), votes_(calls_.vote()) {
+    : calls_(of.state_of(kind).calls), of_(of), votes_(calls_.vote()) {
     CROSSDOCK_MPI(
-        MPI_Iallreduce(MPI_IN_PLACE, &votes_, 1, MPI_UINT32_T, MPI_BAND, comm_.get(), &reduction_));
+        MPI_Iallreduce(MPI_IN_PLACE, &votes_, 1, MPI_UINT32_T, MPI_BAND, of_.twin_, &reduction_));
 }
 
 void graph::question::conclude() {
-    comm_.wait(reduction_);
+    of_.where_->comm().wait(reduction_);
     calls_.conclude(votes_);
+}
+
+void graph::begin_set_up() const {
+    progress_engine::of_process().begin_blocking(twin_, terms_.key);
 }
 
 std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, block_kind kind,
@@ -354,40 +421,61 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
         if (facts != nullptr) facts->why_none = why;
         return nullptr;
     };
-    const int alignment = agree_on_alignment(layout);
+    const auto hash = hash_of(layout, kind, form);
+    const auto [alignment, number] = agree_on_plan(layout, hash);
     if (alignment < 0) return leave(alignment == too_long ? "too long to try" : not_on_host);
-    // Before a node votes by itself: votes are held until the set-up ends.
-    where_->comm().wait_for_all();
+    std::optional<shared_place::trial> before;
+    if (number >= 0) before = shared()->trials[static_cast<std::size_t>(number)];
+    const auto wins = [&](const trial_seconds& trial) {
+        return is_forced_ || trial.by_plan + seconds_around < trial.by_mpi;
+    };
     std::unique_ptr<planned_exchange> made;
-    try {
-        const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
-                                  layout.sends, sources_.ranks, layout.receives, alignment);
-        if (!is_left_out()) record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
-        made = std::make_unique<planned_exchange>(
-            *where_, p, call_layout{layout.sends, layout.receives}, alignment, depth, num_plans_++);
-    } catch (const error& fault) {
-        // What MPI is to say of counts that do not match, MPI says.
-        if (fault.code() == errc::count_mismatch) return leave("counts do not match");
-        // A nonblocking call makes no window, and the executor that was asked for may need one.
-        if (fault.code() == errc::out_of_memory && form == call_form::nonblocking)
-            return leave("too little memory");
-        throw;
+    if (!before || wins(before->seconds)) {
+        // What is set up blocks at times, and may be shared with other graphs.
+        begin_set_up();
+        try {
+            const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
+                                      layout.sends, sources_.ranks, layout.receives, alignment);
+            if (!is_left_out()) record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
+            made = std::make_unique<planned_exchange>(*where_, p,
+                                                      call_layout{layout.sends, layout.receives},
+                                                      alignment, depth, num_plans_++);
+        } catch (const error& fault) {
+            // What MPI is to say of counts that do not match, MPI says.
+            if (fault.code() == errc::count_mismatch) return leave("counts do not match");
+            // A nonblocking call makes no window, and the executor that was asked for may need one.
+            if (fault.code() == errc::out_of_memory && form == call_form::nonblocking)
+                return leave("too little memory");
+            throw;
+        }
+        if (is_forced_ && facts == nullptr) return made;
     }
-    if (is_forced_ && facts == nullptr) return made;
-    const auto trial = made->compare_with_mpi(
-        {has_topology_ ? twin_ : same_, has_topology_, kind == block_kind::equal}, form);
-    const bool is_used = is_forced_ || trial.by_plan + seconds_around < trial.by_mpi;
+    if (!before) {
+        before = {
+            hash,
+            made->compare_with_mpi(
+                {has_topology_ ? twin_ : same_, has_topology_, kind == block_kind::equal}, form),
+            nullptr};
+        const bool is_used = wins(before->seconds);
+        if (facts != nullptr) {
+            auto found = std::make_shared<plan_facts>(facts_of(*made, before->seconds));
+            found->is_used = is_used;
+            found->why = is_forced_ ? "asked for"
+                         : is_used  ? "faster than MPI"
+                                    : "not faster than MPI";
+            before->facts = std::move(found);
+        }
+        if (shares_context_ && shared()->trials.size() < most_known_trials)
+            shared()->trials.push_back(*before);
+    }
     if (facts != nullptr) {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-        auto found = std::make_shared<plan_facts>(facts_of(*made, trial));
-        found->is_used = is_used;
-        found->why = is_forced_ ? "asked for" : is_used ? "faster than MPI" : "not faster than MPI";
         facts->set_up_seconds += taken.count();
-        facts->plan = found;
-        made->set_facts(found);
-        if (!is_used) state_of(kind).not_faster = found;
+        facts->plan = before->facts;
+        if (made) made->set_facts(before->facts);
+        if (!wins(before->seconds)) state_of(kind).not_faster = before->facts;
     }
-    if (!is_used) made.reset();
+    if (!wins(before->seconds)) made.reset();
     return made;
 }
 
@@ -420,18 +508,42 @@ plan_facts graph::facts_of(const planned_exchange& planned, trial_seconds trial)
     return {along.route(), trial, bytes, most_neighbors, before, after};
 }
 
-// Negative if it is MPI's: a rank has too much to try, or a buffer that is a device's.
-int graph::agree_on_alignment(const layouts_seen& layout) const {
+std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_form form) const {
+    std::uint64_t hash = 0xCBF29CE484222325U;
+    const auto take = [&](const auto& values) {
+        for (const auto one : values)
+            hash = (hash ^ static_cast<std::uint64_t>(one)) * 0x100000001B3U;
+    };
+    for (const auto* const side : {&layout.sends, &layout.receives}) {
+        take(side->lengths);
+        take(side->offsets);
+    }
+    take(destinations_.ranks);
+    take(sources_.ranks);
+    take(std::array{static_cast<int>(kind), static_cast<int>(form),
+                    static_cast<int>(has_topology_)});
+    return hash;
+}
+
+graph::plan_terms graph::agree_on_plan(const layouts_seen& layout, std::uint64_t hash) const {
     const bool is_too_much =
         std::max(layout.sends.num_bytes(), layout.receives.num_bytes()) > most_trial_bytes;
-    int alignment = layout.is_on_device ? on_device
-                    : is_too_much       ? too_long
-                                  : std::min(layout.sends.alignment(), layout.receives.alignment());
+    const int alignment = layout.is_on_device ? on_device
+                          : is_too_much
+                              ? too_long
+                              : std::min(layout.sends.alignment(), layout.receives.alignment());
+    int number = -1;
+    if (shares_context_) {
+        const auto& all = shared()->trials;
+        const auto found = std::ranges::find(all, hash, &shared_place::trial::hash);
+        if (found != all.end()) number = static_cast<int>(found - all.begin());
+    }
+    std::array<int, 3> least{alignment, number, -number};
     MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, &alignment, 1, MPI_INT, MPI_MIN,
-                                 where_->comm().get(), &reduction));
+    CROSSDOCK_MPI(
+        MPI_Iallreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT, MPI_MIN, twin_, &reduction));
     where_->comm().wait(reduction);
-    return alignment;
+    return {least[0], least[1] == -least[2] ? least[1] : -1};
 }
 
 bool graph::is_idle() const {
@@ -448,12 +560,12 @@ void graph::close() {
     progress_engine::of_process().wait_until(
         [this] { return progress_engine::is_finalizing() || num_persistent == 0; });
     MPI_Request all_free = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibarrier(where_->comm().get(), &all_free));
+    CROSSDOCK_MPI(MPI_Ibarrier(twin_, &all_free));
     where_->comm().wait(all_free);
     progress_engine::of_process().wait_until([this] { return is_idle(); });
+    begin_set_up();
     kinds_ = {};
-    where_->comm().wait_for_all();
-    where_->close();
+    if (!shares_context_) where_->close();
     CROSSDOCK_MPI(PMPI_Comm_free(&twin_));
     if (same_ != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&same_));
 }
@@ -467,19 +579,20 @@ int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
     } catch (...) {
         // MPI_Finalize frees it.
     }
+    std::array<bool, 2> may_close{};
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        may_close[i] = kept[i] && (kept[i]->is_anywhere() || kept[i]->agrees_to_close());
     const int code = own(user);
-    for (const auto& one : kept) {
-        // What MPI refuses to free is used on.
-        if (code != MPI_SUCCESS || !one) continue;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const auto& one = kept[i];
+        // What MPI refuses to free is used on. If a request is freed only later, so is the rest.
+        if (code != MPI_SUCCESS || !may_close[i]) continue;
         try {
-            const bool is_here_to_wait = one->place_ != progress_place::anywhere;
-            // Otherwise a request is freed only later.
-            if (is_here_to_wait && !one->agrees_to_close()) continue;
             {
                 const progress_engine::access alone;
                 close_later(one);
             }
-            if (is_here_to_wait)
+            if (!one->is_anywhere())
                 progress_engine::of_process().run_until([&] { return one->is_closed_; });
         } catch (...) {
             // MPI_Finalize frees it.
@@ -488,13 +601,12 @@ int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
     return code;
 }
 
-bool graph::agrees_to_close() const {
+bool graph::agrees_to_close() const noexcept {
     int num_left = num_persistent;
     MPI_Request reduction = MPI_REQUEST_NULL;
-    const int code = PMPI_Iallreduce(MPI_IN_PLACE, &num_left, 1, MPI_INT, MPI_SUM,
-                                     where_->comm().get(), &reduction);
-    CROSSDOCK_MPI(complete(code, reduction));
-    return num_left == 0;
+    const int code =
+        PMPI_Iallreduce(MPI_IN_PLACE, &num_left, 1, MPI_INT, MPI_SUM, user_, &reduction);
+    return complete(code, reduction) == MPI_SUCCESS && num_left == 0;
 }
 
 void graph::close_later(const std::shared_ptr<graph>& one) {
@@ -523,6 +635,7 @@ void graph::close_all() noexcept try {
             if (!one->is_closing_) close_later(one);
     }
     progress_engine::of_process().run_until([] { return all_graphs().empty(); });
+    if (shared()) shared()->where->close();
     if (const auto* const facts = report::of_process()) facts->tell();
 } catch (...) {
     // MPI_Finalize frees the rest.

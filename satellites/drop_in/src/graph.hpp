@@ -20,6 +20,13 @@
 
 namespace crossdock::drop_in {
 
+/// @brief What all ranks find out together when a communicator gets a graph.
+struct graph_terms {
+    progress_place place;     ///< for all ranks
+    bool have_all_neighbors;  ///< all ranks have some
+    std::int64_t key;         ///< that of no other graph
+};
+
 /// @brief What the drop-in keeps with a communicator that has a topology.
 ///
 /// Ranks without neighbors are no ranks of it: each of them has a graph of its own, and nothing waits for them once it
@@ -49,9 +56,8 @@ class graph {
     static void make_wanted(MPI_Comm user) noexcept;
 
     /// @param has_topology  `user` is a topology; otherwise its neighbors are all ranks
-    /// @param place         of progress, for all ranks
     graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,
-          progress_place place);
+          const graph_terms& agreed);
 
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
@@ -61,7 +67,7 @@ class graph {
     /// @brief Whether this rank is alone, for want of neighbors: nothing is told of its calls.
     bool is_left_out() const noexcept { return !has_all_ranks_ && !has_neighbors(); }
     /// @brief Whether calls that return before they are complete are MPI's, since nothing would get on in between.
-    bool takes_blocking_only() const noexcept { return place_ == progress_place::exchanges; }
+    bool takes_blocking_only() const noexcept { return terms_.place == progress_place::exchanges; }
     /// @brief That of no other one of this process.
     int number() const noexcept { return number_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
@@ -114,6 +120,11 @@ class graph {
     decision decide(const layouts_seen& layout, block_kind kind, call_form form,
                     call_facts* facts = nullptr);
 
+    /// @brief Waits until all ranks may set something up for the call that has its turn.
+    /// @par Collective
+    /// Yes, in turn; blocks.
+    void begin_set_up() const;
+
     /// @brief The answers of all ranks to whether they go on like this.
     /// @par Collective
     /// Yes, in turn. One reduction of a word.
@@ -125,7 +136,7 @@ class graph {
 
       private:
         repetition& calls_;
-        const communicator& comm_;
+        const graph& of_;
         std::uint32_t votes_;
         MPI_Request reduction_ = MPI_REQUEST_NULL;
     };
@@ -180,10 +191,15 @@ class graph {
         return !sources_.ranks.empty() || !destinations_.ranks.empty();
     }
     bool is_idle() const;
-    bool agrees_to_close() const;
+    bool is_anywhere() const noexcept { return terms_.place == progress_place::anywhere; }
+    bool agrees_to_close() const noexcept;
     plan_facts facts_of(const planned_exchange& plan, trial_seconds trial) const;
-    int agree_on_alignment(const layouts_seen& layout) const;
-    void make_communicators() const;
+    struct plan_terms {
+        int alignment;  // negative if the call is MPI's
+        int trial;      // the number of an equal one before; negative if there is none
+    };
+    plan_terms agree_on_plan(const layouts_seen& layout, std::uint64_t hash) const;
+    std::uint64_t hash_of(const layouts_seen& layout, block_kind kind, call_form form) const;
     static void close_before_finalize();
     static void keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made);
     static void close_later(const std::shared_ptr<graph>& one);
@@ -192,7 +208,8 @@ class graph {
     MPI_Comm user_;  // null once it is freed
     int number_;
     bool has_topology_;
-    progress_place place_;
+    graph_terms terms_;
+    bool shares_context_ = false;
     bool has_all_ranks_ = true;
     bool is_closing_ = false;
     bool is_closed_ = false;

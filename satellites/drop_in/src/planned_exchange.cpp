@@ -18,6 +18,9 @@ namespace crossdock::drop_in {
 namespace {
 
 constexpr int num_rounds = 5;
+// If one is so much faster in each of the first rounds, no others follow.
+constexpr int clear_rounds = 2;
+constexpr double clear_factor = 1.25;
 constexpr int fewest_in_a_row = 4;
 constexpr int most_in_a_row = 16;
 constexpr double seconds_in_a_row = 50e-6;
@@ -187,25 +190,31 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
     reduce(&first, 1);
     const int in_a_row = std::clamp(static_cast<int>(seconds_in_a_row / (first / 2)),
                                     fewest_in_a_row, most_in_a_row);
-    std::array<std::array<double, 2>, num_rounds> seconds{};
-    for (auto& [planned, own] : seconds) {
-        planned = seconds_of(in_a_row, by_plan);
-        own = seconds_of(in_a_row, by_mpi);
-    }
-    reduce(seconds.front().data(), 2 * num_rounds);
+    std::vector<std::array<double, 2>> seconds;
+    const auto add_rounds = [&](int number) {
+        const auto first_new = seconds.size();
+        for (int i = 0; i < number; ++i)
+            seconds.push_back({seconds_of(in_a_row, by_plan), seconds_of(in_a_row, by_mpi)});
+        reduce(seconds[first_new].data(), 2 * number);
+    };
+    add_rounds(clear_rounds);
+    const auto all_have = [&](std::size_t faster, std::size_t slower) {
+        return std::ranges::all_of(seconds, [=](const auto& round) {
+            return round[faster] * clear_factor < round[slower];
+        });
+    };
+    if (!all_have(0, 1) && !all_have(1, 0)) add_rounds(num_rounds - clear_rounds);
     const auto median_of = [&](std::size_t who) {
         std::ranges::sort(seconds, {}, [who](const auto& round) { return round[who]; });
-        return seconds[num_rounds / 2][who];
+        return seconds[seconds.size() / 2][who];
     };
     return {median_of(0), median_of(1)};
 }
 
 planned_exchange::instance& planned_exchange::next_instance(call_form form) {
     present_ = number_of_next(form);
-    if (present_ == instances_.size()) {
-        comm_->wait_for_all();
+    if (present_ == instances_.size())
         instances_.emplace_back(instances_.front().exchange_.duplicate(), *this);
-    }
     return instances_[present_];
 }
 

@@ -119,8 +119,11 @@ class planned_exchange {
 
     /// @brief The object for the next exchange; may be active still. Blocking calls go on with that of the last one.
     /// @par Collective
-    /// Yes; blocks if there is none yet.
+    /// Yes; blocks if `makes_next`.
     instance& next_instance(call_form form);
+
+    /// @brief Whether `next_instance` would have to make one.
+    bool makes_next(call_form form) const { return number_of_next(form) == instances_.size(); }
 
     /// @brief What `next_instance` would return, if it is there and not active; null otherwise.
     instance* find_ready(call_form form);

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
-#include <random>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -37,27 +35,6 @@ auto* find_async_start() {
     return found;
 }
 #endif
-
-// A number that is the same on all ranks of a communicator, and not that of another one.
-class blocking_key final : public communicator_resource {
-  public:
-    explicit blocking_key(const communicator& comm) {
-        if (comm.rank() == 0) {
-            std::random_device random;
-            key_ = static_cast<std::int64_t>((std::uint64_t{random()} << 31) ^ random()) &
-                   std::numeric_limits<std::int64_t>::max();
-        }
-        MPI_Request reduction = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(
-            MPI_Iallreduce(MPI_IN_PLACE, &key_, 1, MPI_INT64_T, MPI_MAX, comm.get(), &reduction));
-        comm.wait(reduction);
-    }
-
-    std::int64_t key() const noexcept { return key_; }
-
-  private:
-    std::int64_t key_ = -1;
-};
 
 bool is_single_threaded() {
     static const bool is_only_thread = [] {
@@ -102,6 +79,14 @@ progress_place progress_engine::place_here() {
     if (has_callback()) return progress_place::anywhere;
     // Threads would find out in different calls that collectives are to be nonblocking ones.
     return is_single_threaded() ? progress_place::intercepted : progress_place::exchanges;
+}
+
+bool progress_engine::has_one_maker() {
+#ifdef OPEN_MPI
+    return true;
+#else
+    return is_single_threaded();
+#endif
 }
 
 bool progress_engine::is_inside() noexcept { return is_inside_library; }
@@ -242,28 +227,38 @@ progress_engine::abstention::abstention() {
 
 progress_engine::abstention::~abstention() { --of_process().num_abstentions_; }
 
-void progress_engine::before_blocking(const communicator& comm) {
+void progress_engine::begin_blocking(MPI_Comm comm, std::int64_t key) {
     auto& self = *current_;
-    const bool has_voted = voter_ == &self;
-    const auto key = comm.resource<blocking_key>().key();
-    if (!has_voted) {
-        // A rank that is not there yet may be busy with a call that this rank makes only later.
-        MPI_Request all_are_here = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &all_are_here));
-        comm.wait(all_are_here);
-        self.wanted_key = key;
-    }
+    if (voter_ == &self) return;
+    const auto complete = [&](MPI_Request request) {
+        wait_until([&] {
+            int is_complete = 0;
+            CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
+            return is_complete != 0;
+        });
+    };
+    // A rank that is not there yet may be busy with a call that this rank makes only later.
+    MPI_Request all_are_here = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibarrier(comm, &all_are_here));
+    complete(all_are_here);
+    self.wanted_key = key;
     for (int may_all = 0; !may_all;) {
-        may_all = has_voted || may_vote_for(key);
+        may_all = may_vote_for(key);
         voter_ = may_all ? &self : voter_ == &self ? nullptr : voter_;
         MPI_Request vote = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(
-            MPI_Iallreduce(MPI_IN_PLACE, &may_all, 1, MPI_INT, MPI_MIN, comm.get(), &vote));
-        comm.wait(vote);
+        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, &may_all, 1, MPI_INT, MPI_MIN, comm, &vote));
+        complete(vote);
         // Among few ranks a vote may be over at once, and the body whose turn it is would never run.
         if (!may_all) suspend();
     }
     self.wanted_key = no_key;
+}
+
+// All ranks have agreed that none of them blocks in another call.
+void progress_engine::before_blocking(const communicator& comm) {
+    MPI_Request all_are_here = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &all_are_here));
+    comm.wait(all_are_here);
 }
 
 void progress_engine::end_blocking() {

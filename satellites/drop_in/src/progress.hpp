@@ -2,6 +2,8 @@
 /// @brief Progress of exchanges inside whatever MPI call a program waits in.
 #pragma once
 
+#include <mpi.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -88,6 +90,16 @@ class progress_engine final : private suspension {
     void wait_until(Condition&& condition) {
         while (!condition()) suspend();
     }
+
+    /// @brief Whether one thread alone makes communicators with exchanges.
+    static bool has_one_maker();
+
+    /// @brief Waits until all ranks of `comm` are about to set something up in the same call, and none of them in
+    /// another one. It lasts until `end_blocking`, or the end of the body that runs.
+    /// @param key  the same on all ranks, and not that of another communicator
+    /// @par Collective
+    /// Yes, over `comm`.
+    void begin_blocking(MPI_Comm comm, std::int64_t key);
 
     /// @brief The body that runs has set up what it needs, and blocks no more: others may.
     void end_blocking();
