@@ -54,7 +54,7 @@ machine machine_input::load(const rank_layout& layout) const {
 }
 
 std::string machine_input::text(const machine& m) const {
-    return is_chosen ? m.name : m.name + ", which is assumed as no --machine is named";
+    return is_chosen ? m.name : m.name + " (assumed; name yours by --machine)";
 }
 
 void add_machine(CLI::App& verb, machine_input& input) {
