@@ -272,6 +272,13 @@ class Docs(unittest.TestCase):
     def test_TablesAreWhole(self):
         self.assertEqual([(page.name, row) for page, text in texts().items() for row in pages.broken_rows(text)], [])
 
+    def test_PagesAreShort(self):
+        counts = {page: pages.num_words(text) for page, text in texts().items() if page.name != "CHANGELOG.md"}
+        too_long = [page.name for page, count in counts.items() if count > (2500 if page.name == "bench.md" else 1800)]
+
+        self.assertEqual(too_long, [])
+        self.assertLessEqual(sum(counts.values()), 45000)
+
     def test_OptionsOfCommandLinesExist(self):
         helps = {}
         for page, words, _ in crossdock_commands():

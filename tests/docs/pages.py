@@ -33,6 +33,12 @@ def prose(text):
     return re.sub(r"`[^`]*`", "``", kept)
 
 
+def num_words(text):
+    """Of the sentences, without code and tables."""
+    sentences = re.sub(r"^\|.*$", "", prose(text), flags=re.MULTILINE)
+    return len(re.findall(r"\S*[\w`]\S*", sentences))
+
+
 def anchors(text):
     """What links to headings name, as GitHub makes it of their words."""
     found = []

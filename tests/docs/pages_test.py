@@ -29,6 +29,10 @@ class Links(unittest.TestCase):
         self.assertEqual(faults("```\n[a](none.md)\n```\n\n    [b](none.md)\n\n`[c](none.md)`\n"), [])
         self.assertEqual(pages.anchors("```\n# no heading\n```\n## One\n## One\n"), ["one", "one-1"])
 
+    def test_WordsAreThoseOfSentences(self):
+        text = "# Two words\n\nThree `in a row` more.\n\n| no | word |\n|---|---|\n\n    no word\n\n```\nno word\n```\n"
+        self.assertEqual(pages.num_words(text), 5)
+
 
 class Commands(unittest.TestCase):
     def test_CommandsInCodeAreFound(self):
