@@ -19,10 +19,12 @@ constexpr int greatest_alignment = 6;
 constexpr count_t most_span = 4;
 constexpr count_t small_span = 4096;
 
-MPI_Count size_of(MPI_Datatype type) {
+type_facts sizes_of(MPI_Datatype type) {
     MPI_Count size = 0;
+    MPI_Aint lower_bound = 0, extent = 0;
     CROSSDOCK_MPI(MPI_Type_size_x(type, &size));
-    return size;
+    CROSSDOCK_MPI(MPI_Type_get_extent(type, &lower_bound, &extent));
+    return {type, size, extent, lower_bound == 0 && extent == size};
 }
 
 struct envelope {
@@ -43,9 +45,7 @@ struct envelope {
 bool is_named(MPI_Datatype type) { return envelope(type).combiner == MPI_COMBINER_NAMED; }
 
 bool find_in_a_row(MPI_Datatype type) {
-    MPI_Aint lower_bound = 0, extent = 0;
-    CROSSDOCK_MPI(MPI_Type_get_extent(type, &lower_bound, &extent));
-    if (lower_bound != 0 || extent != size_of(type)) return false;
+    if (!sizes_of(type).lies_in_a_row) return false;
     const envelope made_by(type);
     if (made_by.combiner == MPI_COMBINER_NAMED) return true;
     if (made_by.combiner != MPI_COMBINER_DUP && made_by.combiner != MPI_COMBINER_CONTIGUOUS)
@@ -88,6 +88,17 @@ std::byte* moved(void* buffer, MPI_Aint offset) {
 
 }  // namespace
 
+type_facts facts_of(MPI_Datatype type) {
+    // Of one that MPI has named, since it stays what it is.
+    static thread_local type_facts last
+        [[gnu::tls_model("initial-exec")]]{MPI_DATATYPE_NULL, 0, 0, false};
+    if (type == last.type && type != MPI_DATATYPE_NULL) return last;
+    auto found = sizes_of(type);
+    found.lies_in_a_row = found.lies_in_a_row && lies_in_a_row(type);
+    if (is_named(type)) last = found;
+    return found;
+}
+
 count_t side_layout::num_bytes() const {
     count_t end = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) end = std::max(end, offsets[i] + lengths[i]);
@@ -122,15 +133,15 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
     : buffer_(buffer), blocks_(std::move(blocks)), is_shared_(is_shared) {
     count_t total = 0;
     MPI_Aint end = 0;
-    MPI_Datatype known = MPI_DATATYPE_NULL;
-    MPI_Count size = 0;
+    type_facts known{MPI_DATATYPE_NULL, 0, 0, true};
+    layout_.lengths.reserve(blocks_.size());
+    layout_.offsets.reserve(blocks_.size());
     for (const auto& one : blocks_) {
-        if (one.count > 0 && one.type != known) {
-            known = one.type;
-            size = size_of(known);
-            is_packed_ = is_packed_ || (size > 0 && !lies_in_a_row(known));
+        if (one.count > 0 && one.type != known.type) {
+            known = facts_of(one.type);
+            is_packed_ = is_packed_ || (known.size > 0 && !known.lies_in_a_row);
         }
-        const count_t length = one.count > 0 ? count_t{size} * one.count : 0;
+        const count_t length = one.count > 0 ? known.size * one.count : 0;
         layout_.lengths.push_back(length);
         if (length == 0) continue;
         first_ = total == 0 ? one.offset : std::min(first_, one.offset);

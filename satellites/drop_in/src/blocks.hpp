@@ -13,6 +13,17 @@
 
 namespace crossdock::drop_in {
 
+/// @brief What a datatype says of its values.
+struct type_facts {
+    MPI_Datatype type;
+    count_t size;
+    MPI_Aint extent;
+    bool lies_in_a_row;  ///< the values are their bytes, one after the other
+};
+
+/// @throws mpi_error
+type_facts facts_of(MPI_Datatype type);
+
 /// @brief What is sent to a neighbor, or received from it: `count` values that begin `offset` bytes after the buffer.
 struct block {
     MPI_Aint offset = 0;

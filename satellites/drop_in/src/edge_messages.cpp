@@ -78,6 +78,7 @@ void edge_messages::send_again(const neighbor_call& call, int tag) {
 }
 
 void edge_messages::wait() {
+    if (requests_.empty()) return;
     CROSSDOCK_MPI(
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
     check();

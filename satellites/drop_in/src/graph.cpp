@@ -223,14 +223,8 @@ struct shared_place {
         static_cast<void>(asked_untried_route(*where, automatic_route));  // read once
     }
 
-    struct trial {
-        std::uint64_t hash;
-        trial_seconds seconds;
-        std::shared_ptr<const plan_facts> facts;
-    };
-
     std::optional<context> where;
-    std::vector<trial> trials;  // in one order on all ranks
+    std::vector<known_trial> trials;
 };
 
 std::optional<shared_place>& shared() {
@@ -424,8 +418,8 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
     const auto hash = hash_of(layout, kind, form);
     const auto [alignment, number] = agree_on_plan(layout, hash);
     if (alignment < 0) return leave(alignment == too_long ? "too long to try" : not_on_host);
-    std::optional<shared_place::trial> before;
-    if (number >= 0) before = shared()->trials[static_cast<std::size_t>(number)];
+    std::optional<known_trial> before;
+    if (number >= 0) before = trials()[static_cast<std::size_t>(number)];
     const auto wins = [&](const trial_seconds& trial) {
         return is_forced_ || trial.by_plan + seconds_around < trial.by_mpi;
     };
@@ -465,8 +459,7 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
                                     : "not faster than MPI";
             before->facts = std::move(found);
         }
-        if (shares_context_ && shared()->trials.size() < most_known_trials)
-            shared()->trials.push_back(*before);
+        if (trials().size() < most_known_trials) trials().push_back(*before);
     }
     if (facts != nullptr) {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -525,19 +518,19 @@ std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_f
     return hash;
 }
 
-graph::plan_terms graph::agree_on_plan(const layouts_seen& layout, std::uint64_t hash) const {
+std::vector<known_trial>& graph::trials() {
+    return shares_context_ ? shared()->trials : own_trials_;
+}
+
+graph::plan_terms graph::agree_on_plan(const layouts_seen& layout, std::uint64_t hash) {
     const bool is_too_much =
         std::max(layout.sends.num_bytes(), layout.receives.num_bytes()) > most_trial_bytes;
     const int alignment = layout.is_on_device ? on_device
                           : is_too_much
                               ? too_long
                               : std::min(layout.sends.alignment(), layout.receives.alignment());
-    int number = -1;
-    if (shares_context_) {
-        const auto& all = shared()->trials;
-        const auto found = std::ranges::find(all, hash, &shared_place::trial::hash);
-        if (found != all.end()) number = static_cast<int>(found - all.begin());
-    }
+    const auto found = std::ranges::find(trials(), hash, &known_trial::hash);
+    const int number = found == trials().end() ? -1 : static_cast<int>(found - trials().begin());
     std::array<int, 3> least{alignment, number, -number};
     MPI_Request reduction = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(

@@ -27,6 +27,14 @@ struct graph_terms {
     std::int64_t key;         ///< that of no other graph
 };
 
+/// @brief A trial that need not be repeated. Those of a graph, or of all that share a context, are in one order on all
+/// ranks.
+struct known_trial {
+    std::uint64_t hash;  ///< of the graph and the call
+    trial_seconds seconds;
+    std::shared_ptr<const plan_facts> facts;
+};
+
 /// @brief What the drop-in keeps with a communicator that has a topology.
 ///
 /// Ranks without neighbors are no ranks of it: each of them has a graph of its own, and nothing waits for them once it
@@ -198,7 +206,8 @@ class graph {
         int alignment;  // negative if the call is MPI's
         int trial;      // the number of an equal one before; negative if there is none
     };
-    plan_terms agree_on_plan(const layouts_seen& layout, std::uint64_t hash) const;
+    plan_terms agree_on_plan(const layouts_seen& layout, std::uint64_t hash);
+    std::vector<known_trial>& trials();
     std::uint64_t hash_of(const layouts_seen& layout, block_kind kind, call_form form) const;
     static void close_before_finalize();
     static void keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made);
@@ -210,6 +219,7 @@ class graph {
     bool has_topology_;
     graph_terms terms_;
     bool shares_context_ = false;
+    std::vector<known_trial> own_trials_;
     bool has_all_ranks_ = true;
     bool is_closing_ = false;
     bool is_closed_ = false;

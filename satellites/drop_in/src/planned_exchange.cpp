@@ -59,6 +59,15 @@ struct bytes_side {
         }
     }
 
+    // As a call of the program describes it.
+    call_side as_called(bool is_shared) {
+        std::vector<block> blocks;
+        blocks.reserve(offsets.size());
+        for (std::size_t i = 0; i < offsets.size(); ++i)
+            blocks.push_back({offsets[i], counts[i], MPI_BYTE});
+        return {buffer.data(), std::move(blocks), is_shared};
+    }
+
     std::vector<std::byte> buffer;
     std::vector<int> counts;
     std::vector<MPI_Aint> offsets;
@@ -160,6 +169,10 @@ std::pair<bytes_side, bytes_side> planned_exchange::trial_sides() const {
 
 void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
     instances_.front().start(sends.buffer.data(), receives.buffer.data());
+    wait_for_trial();
+}
+
+void planned_exchange::wait_for_trial() {
     // As calls of the program wait.
     if (progress_engine::of_process().may_block(1)) return instances_.front().wait();
     while (!instances_.front().test()) pause_wait();
@@ -168,8 +181,13 @@ void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
 trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form form) {
     auto [sends, receives] = trial_sides();
     const exchange_of_bytes by_mpi(sends, receives, mpi, form, *comm_);
+    // With what such a call takes besides: of a persistent request, nothing.
+    const bool is_shared = layout_.sends.has_overlaps();
     const auto by_plan = [&] {
-        exchange_bytes(sends, receives);
+        if (form == call_form::persistent) return exchange_bytes(sends, receives);
+        const auto from = sends.as_called(is_shared), to = receives.as_called(false);
+        instances_.front().start(from, to);
+        wait_for_trial();
         if (form != call_form::nonblocking) return;
         own_request told;
         auto request = told.receive_by(MPI_Irecv);

@@ -135,6 +135,7 @@ class planned_exchange {
     std::pair<bytes_side, bytes_side> trial_sides() const;
     std::size_t number_of_next(call_form form) const;
     void exchange_bytes(bytes_side& sends, bytes_side& receives);
+    void wait_for_trial();
 
     call_layout layout_;
     int alignment_;

@@ -24,19 +24,13 @@ bool is_off() {
     return off;
 }
 
-MPI_Aint extent_of(MPI_Datatype type) {
-    MPI_Aint lower_bound = 0, extent = 0;
-    CROSSDOCK_MPI(MPI_Type_get_extent(type, &lower_bound, &extent));
-    return extent;
-}
-
 constexpr int not_plain = -1;
 
 // Blocks of one length. Every neighbor has the first one, or each its own.
 std::vector<block> equal_blocks(const neighbors& all, value_count count, MPI_Datatype type,
                                 bool is_shared) {
     if (type == MPI_DATATYPE_NULL) count = not_plain;
-    const MPI_Aint stride = is_shared || count <= 0 ? 0 : MPI_Aint{count} * extent_of(type);
+    const MPI_Aint stride = is_shared || count <= 0 ? 0 : MPI_Aint{count} * facts_of(type).extent;
     std::vector<block> made;
     made.reserve(all.entries.size());
     for (const int entry : all.entries) made.push_back({entry * stride, count, type});
@@ -46,7 +40,7 @@ std::vector<block> equal_blocks(const neighbors& all, value_count count, MPI_Dat
 template <class Count, class Displacement>
 std::vector<block> blocks_at(const neighbors& all, const Count* counts,
                              const Displacement* displacements, MPI_Datatype type) {
-    const MPI_Aint extent = type == MPI_DATATYPE_NULL ? 0 : extent_of(type);
+    const MPI_Aint extent = type == MPI_DATATYPE_NULL ? 0 : facts_of(type).extent;
     std::vector<block> made;
     made.reserve(all.entries.size());
     for (const int entry : all.entries)
