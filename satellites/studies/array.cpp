@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
@@ -38,6 +39,7 @@ struct study_options {
                                     "increase", "decrease",   "hourglass",  "inverse_hourglass"};
     std::vector<std::string> plain{"posted", "pairwise"};
     std::vector<std::string> uncombined{"grid:2", "hypercube"};
+    bool is_collective = false;
 };
 
 constexpr std::uint64_t seed = 1;
@@ -46,27 +48,31 @@ constexpr std::uint64_t seed = 1;
 count_t edges_per_vertex(const std::string& workload) { return workload == "boruvka" ? 16 : 4; }
 
 // R-MAT as it is drawn: the largest vertices have the smallest numbers, so one rank owns many of them.
-array::spread_graph unscrambled_rmat(count_t num_vertices, count_t num_edges, rank_t num_ranks) {
+std::vector<edge> unscrambled_rmat_edges(count_t num_vertices, count_t num_edges, rank_t rank,
+                                         rank_t num_ranks) {
     if (!std::has_single_bit(static_cast<std::uint64_t>(num_vertices)))
         throw error(errc::invalid_argument, "rmat_unscrambled needs a power of two of vertices");
     constexpr double both_small = 0.57;
     constexpr double one_small = 0.19;
-    array::spread_graph graph{num_vertices, {}};
-    for (rank_t rank = 0; rank < num_ranks; ++rank) {
-        std::mt19937_64 draw(seed + static_cast<std::uint64_t>(rank));
-        auto& edges = graph.edges.emplace_back();
-        for (count_t k = block_of(num_edges, rank, num_ranks).size(); k > 0; --k) {
-            edge one;
-            for (count_t bit = num_vertices / 2; bit > 0; bit /= 2) {
-                const double x = static_cast<double>(draw() >> 11U) * 0x1p-53;
-                if (x >= both_small + one_small) one.from += bit;
-                if (x >= both_small + 2 * one_small ||
-                    (x >= both_small && x < both_small + one_small))
-                    one.to += bit;
-            }
-            edges.push_back(one);
+    std::mt19937_64 draw(seed + static_cast<std::uint64_t>(rank));
+    std::vector<edge> edges;
+    for (count_t k = block_of(num_edges, rank, num_ranks).size(); k > 0; --k) {
+        edge one;
+        for (count_t bit = num_vertices / 2; bit > 0; bit /= 2) {
+            const double x = static_cast<double>(draw() >> 11U) * 0x1p-53;
+            if (x >= both_small + one_small) one.from += bit;
+            if (x >= both_small + 2 * one_small || (x >= both_small && x < both_small + one_small))
+                one.to += bit;
         }
+        edges.push_back(one);
     }
+    return edges;
+}
+
+array::spread_graph unscrambled_rmat(count_t num_vertices, count_t num_edges, rank_t num_ranks) {
+    array::spread_graph graph{num_vertices, {}};
+    for (rank_t rank = 0; rank < num_ranks; ++rank)
+        graph.edges.push_back(unscrambled_rmat_edges(num_vertices, num_edges, rank, num_ranks));
     return graph;
 }
 
@@ -105,6 +111,95 @@ study_case case_on_graph(const study_options& options, const std::string& worklo
             std::sort(requests.begin(), requests.end());
             indices = {};
         }
+    }
+    return result;
+}
+
+// Calls `visit` with every edge of a graph of the study's size, a rank's edges at a time.
+template <class Visit>
+void visit_edges(const study_options& options, const std::string& graph, count_t num_vertices,
+                 Visit&& visit) {
+    const count_t num_edges = options.edges_per_rank * options.ranks;
+    const bool is_unscrambled = graph == "rmat_unscrambled";
+    const graph_spec spec{is_unscrambled ? graph_model::rmat : parse_graph_model(graph),
+                          num_vertices, num_edges, seed};
+    for (rank_t rank = 0; rank < options.ranks; ++rank) {
+        const auto edges =
+            is_unscrambled ? unscrambled_rmat_edges(num_vertices, num_edges, rank, options.ranks)
+                           : generate_edges(spec, rank, options.ranks);
+        for (const edge& one : edges) visit(one);
+    }
+}
+
+// The study's vertices hold their own edges, as KaGen deals them out, and read their neighbors.
+study_case neighbors_case(const study_options& options, const std::string& graph) {
+    const count_t num_vertices =
+        options.edges_per_rank / edges_per_vertex("neighborhood") * options.ranks;
+    const auto owners = block_partition::blocks(num_vertices, options.ranks);
+    batch reads{array::request_traits::read,
+                std::vector<std::vector<entry_t>>(static_cast<std::size_t>(options.ranks))};
+    visit_edges(options, graph, num_vertices, [&](const edge& one) {
+        reads.requests[static_cast<std::size_t>(owners.owner(one.from))].push_back(
+            static_cast<entry_t>(one.to));
+    });
+    study_case result{{{"workload", "neighbors"}, {"graph", graph}}, owners, {}};
+    result.batches.push_back(std::move(reads));
+    return result;
+}
+
+// Of each vertex the other end of its lightest edge, or itself; weights are distinct.
+std::vector<entry_t> lightest_neighbors(const study_options& options, const std::string& graph,
+                                        count_t num_vertices) {
+    std::vector<std::uint64_t> lightest(static_cast<std::size_t>(num_vertices),
+                                        std::numeric_limits<std::uint64_t>::max());
+    std::vector<entry_t> neighbors(lightest.size());
+    std::iota(neighbors.begin(), neighbors.end(), entry_t{0});
+    visit_edges(options, graph, num_vertices, [&](const edge& one) {
+        if (one.from == one.to) return;
+        const auto [low, high] = std::minmax(one.from, one.to);
+        std::uint64_t weight = static_cast<std::uint64_t>(low * num_vertices + high);
+        for (int round = 0; round < 2; ++round) {
+            weight *= 0x9E3779B97F4A7C15U;
+            weight ^= weight >> 32U;
+        }
+        for (const auto& [end, other] :
+             {std::pair{one.from, one.to}, std::pair{one.to, one.from}}) {
+            auto& least = lightest[static_cast<std::size_t>(end)];
+            if (weight >= least) continue;
+            least = weight;
+            neighbors[static_cast<std::size_t>(end)] = static_cast<entry_t>(other);
+        }
+    });
+    return neighbors;
+}
+
+// One round of Borůvka's algorithm whose vertices hold their own edges: what they ask for are the parents
+// of their parents, until they have a root.
+study_case pointers_case(const study_options& options, const std::string& graph) {
+    const count_t num_vertices =
+        options.edges_per_rank / edges_per_vertex("boruvka") * options.ranks;
+    const auto owners = block_partition::blocks(num_vertices, options.ranks);
+    auto parents = lightest_neighbors(options, graph, num_vertices);
+    std::vector<entry_t> unfinished;
+    for (entry_t v = 0; v < parents.size(); ++v)
+        if (parents[v] != v) unfinished.push_back(v);
+    study_case result{{{"workload", "pointers"}, {"graph", graph}}, owners, {}};
+    for (bool is_first = true; !unfinished.empty(); is_first = false) {
+        auto& reads = result.batches.emplace_back(
+            batch{array::request_traits::read,
+                  std::vector<std::vector<entry_t>>(static_cast<std::size_t>(options.ranks))});
+        const auto before = parents;
+        std::vector<entry_t> rest;
+        for (const entry_t v : unfinished) {
+            const entry_t parent = before[v];
+            const entry_t found = before[parent];
+            reads.requests[static_cast<std::size_t>(owners.owner(v))].push_back(parent);
+            // Two vertices with the same lightest edge are the only cycles; the lesser becomes the root.
+            const bool is_done = is_first ? found == v && v < parent : found == parent;
+            if (!is_first || is_done) parents[v] = found;
+            if (!is_done) rest.push_back(v);
+        }
+        unfinished = std::move(rest);
     }
     return result;
 }
@@ -148,6 +243,7 @@ json cost_json(const std::string& name, const batch_cost& cost) {
     for (auto& share : shares) share = sum > 0 ? share.get<double>() / sum : 0.0;
     return {{"name", name},
             {"simulated_seconds", cost.seconds},
+            {"sorting_seconds", cost.sorting_seconds},
             {"messages_most", cost.messages_most},
             {"messages", cost.messages},
             {"items", cost.items},
@@ -174,9 +270,12 @@ json contender(const std::string& name, const study_case& one, const Cost& cost_
 
 json run_case(const study_options& options, const rank_layout& layout, const study_case& one) {
     fmt::print(stderr, "{}\n", one.about.dump());
-    const studies::batch_timer timer(layout, one.owners, load_machine(options.machine));
+    const studies::batch_timer timer(
+        layout, one.owners, load_machine(options.machine),
+        options.is_collective ? studies::stage_way::collectives : studies::stage_way::messages);
     json all = json::array();
     for (const auto& way : options.plain) {
+        if (way == "none") continue;
         const auto kind =
             way == "posted" ? studies::plain_way::posted : studies::plain_way::pairwise;
         all.push_back(contender("plain/" + way, one, [&](const batch& requests) {
@@ -190,7 +289,9 @@ json run_case(const study_options& options, const rank_layout& layout, const stu
         }));
     };
     for (const auto& name : options.routes) add_route(name, "", true);
-    for (const auto& name : options.uncombined) add_route(name, "/none", false);
+    for (const auto& name : options.uncombined) {
+        if (name != "none") add_route(name, "/none", false);
+    }
     json result = one.about;
     result["batches"] = one.batches.size();
     result["contenders"] = std::move(all);
@@ -208,8 +309,13 @@ json run(const study_options& options) {
             for (const count_t entries : options.entries)
                 cases.push_back(run_case(options, layout, make(options, entries)));
         } else {
-            for (const auto& graph : options.graphs)
-                cases.push_back(run_case(options, layout, case_on_graph(options, workload, graph)));
+            for (const auto& graph : options.graphs) {
+                cases.push_back(run_case(options, layout,
+                                         workload == "pointers" ? pointers_case(options, graph)
+                                         : workload == "neighbors"
+                                             ? neighbors_case(options, graph)
+                                             : case_on_graph(options, workload, graph)));
+            }
         }
     }
     return {{"ranks", options.ranks},
@@ -217,6 +323,7 @@ json run(const study_options& options) {
             {"machine", options.machine},
             {"edges_per_rank", options.edges_per_rank},
             {"requests_per_rank", options.requests_per_rank},
+            {"stages", options.is_collective ? "collectives" : "messages"},
             {"cases", cases}};
 }
 
@@ -229,7 +336,8 @@ int main(int argc, char** argv) {
     app.add_option("--per-node", options.per_node, "Ranks of a node")->capture_default_str();
     app.add_option("--machine", options.machine, "Preset or file")->capture_default_str();
     app.add_option("--workloads", options.workloads,
-                   "boruvka, neighborhood, overload, overload_one")
+                   "boruvka, neighborhood, overload, overload_one; pointers and neighbors: the "
+                   "first two as in the study, where vertices hold their own edges")
         ->delimiter(',');
     app.add_option("--graphs", options.graphs, "rmat_unscrambled, rmat, rgg, gnm")->delimiter(',');
     app.add_option("--edges-per-rank", options.edges_per_rank)->capture_default_str();
@@ -237,10 +345,12 @@ int main(int argc, char** argv) {
     app.add_option("--requests-per-rank", options.requests_per_rank, "Of overload")
         ->capture_default_str();
     app.add_option("--routes", options.routes)->delimiter(',');
-    app.add_option("--plain", options.plain, "posted, pairwise")->delimiter(',');
+    app.add_option("--plain", options.plain, "posted, pairwise; or none")->delimiter(',');
     app.add_option("--uncombined", options.uncombined,
-                   "Routes that are tried without combining, too")
+                   "Routes that are tried without combining, too; or none")
         ->delimiter(',');
+    app.add_flag("--collective-stages", options.is_collective,
+                 "Of routes, as in the study: MPI_Alltoall of counts and MPI_Alltoallv");
     CLI11_PARSE(app, argc, argv);
     return bench::print_record([&] { return run(options); });
 }

@@ -6,8 +6,10 @@ usage: satellites/studies/array.py [-o RECORD]       all cases; half an hour, an
        satellites/studies/array.py --tables RECORD   prints the tables of a record again
 
 Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv in two ways. In `overload_one`
-every rank writes each of rank 0's entries once, and then reads it.
+every rank writes each of rank 0's entries once, and then reads it. `pointers` and `neighbors` are Borůvka's round and
+neighborhood whose vertices hold their own edges: so those find their lightest one without a request.
 """
+import math
 import pathlib
 import tempfile
 
@@ -50,8 +52,18 @@ RUNS = [
      "--routes", "locality,grid:2,grid:3,grid:4,hypercube", "--uncombined", "grid:2,hypercube"],  # the study's size
     ["--ranks", 512, "--workloads", "overload_one", "--entries", "256,8192", "--plain", "posted",
      "--routes", "direct", "--uncombined", "direct"],
+    # The study's sizes, whose vertices hold their own edges, and its collectives in each stage.
+    ["--ranks", 4096, "--edges-per-rank", 1 << 17, "--workloads", "pointers", "--graphs", "rgg", "--plain", "posted",
+     "--routes", "grid:2,grid:3,hypercube", "--uncombined", "grid:2,grid:3,hypercube", "--collective-stages"],
+    ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighbors", "--graphs", "rgg", "--plain", "posted",
+     "--routes", "grid:2,grid:3,grid:4,hypercube", "--uncombined", "grid:2,hypercube", "--collective-stages"],
+    ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighbors", "--graphs", "rmat_unscrambled",
+     "--plain", "none", "--routes", "grid:2,hypercube", "--uncombined", "none", "--collective-stages"],
 ]
-QUICK_RUNS = [["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64, "--entries", 16, "--requests-per-rank", 32]]
+QUICK = ["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64]
+QUICK_RUNS = [[*QUICK, "--entries", 16, "--requests-per-rank", 32],
+              [*QUICK, "--workloads", "pointers,neighbors", "--graphs", "rgg", "--plain", "posted", "--routes",
+               "grid:2,hypercube", "--collective-stages"]]
 
 
 def machine_without_search(folder):
@@ -75,24 +87,32 @@ def name_of(case):
 
 
 def best_plain(case):
-    return min(one["simulated_seconds"] for one in case["contenders"] if one["name"].startswith("plain/"))
+    return min((one["simulated_seconds"] for one in case["contenders"] if one["name"].startswith("plain/")),
+               default=None)
+
+
+def sorting_share(one):
+    """Of the time, what the slowest rank takes to sort its own requests, where that is known."""
+    return one.get("sorting_seconds", math.nan) / one["simulated_seconds"]
 
 
 def print_case(run, case):
-    rows = []
+    rows, plain = [], best_plain(case)
     for one in case["contenders"]:
+        seconds = one["simulated_seconds"]
         share = max(one["share_of_time"], key=one["share_of_time"].get)
-        rows.append([one["name"], f"{one['simulated_seconds'] * 1e3:.3f}",
-                     f"{best_plain(case) / one['simulated_seconds']:.2f}", one["messages_most"], one["items"],
-                     one["received_most"], one["arrived_most"], f"{share} {one['share_of_time'][share]:.2f}"])
+        rows.append([one["name"], f"{seconds * 1e3:.3f}", f"{plain / seconds:.2f}" if plain else "",
+                     f"{sorting_share(one):.2f}", one["messages_most"], one["items"], one["received_most"],
+                     one["arrived_most"], f"{share} {one['share_of_time'][share]:.2f}"])
     study.print_table(f"{name_of(case)}, {run['ranks']} ranks, {run['edges_per_rank']} edges each, "
                       f"{case['batches']} batches, {run['machine']}",
-                      ["contender", "ms", "plain / it", "most messages", "requests that travel", "most received",
-                       "most arrived", "most of the ranks' time"], rows)
+                      ["contender", "ms", "plain / it", "sorting / it", "most messages", "requests that travel",
+                       "most received", "most arrived", "most of the ranks' time"], rows)
 
 
 GRAPHS = {"rmat_unscrambled": "R-MAT", "rmat": "R-MAT, scrambled", "rgg": "random geometric", "gnm": "G(n,m)"}
-WORKLOADS = {"boruvka": "Borůvka", "neighborhood": "neighborhood", "overload_one": "overload"}
+WORKLOADS = {"boruvka": "Borůvka", "neighborhood": "neighborhood", "overload_one": "overload",
+             "pointers": "Borůvka, own edges", "neighbors": "neighborhood, own edges"}
 SHAPES = {"increase": "grid:2x2x2x4x8x16", "decrease": "grid:16x8x4x2x2x2"}  # of the study on 4096 ranks
 CONTENDERS = ["direct", "three_step", "locality:1", "locality", "grid:2", "grid:3", "grid:4", "hypercube", "increase",
               "decrease", "hourglass", "inverse_hourglass", "grid:2/none", "hypercube/none"]
@@ -122,7 +142,7 @@ def speed_ups(case, seconds):
 def print_speed_ups(record):
     rows = []
     for run in record["runs"]:
-        for case in run["cases"]:
+        for case in filter(best_plain, run["cases"]):
             name = label(run, case)
             rows.append([name, run["ranks"], *speed_ups(case, lambda one: one["simulated_seconds"])])
             for phase in case["contenders"][0].get("seconds_of", ()):

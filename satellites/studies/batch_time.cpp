@@ -60,6 +60,8 @@ class stage_clock {
         now_ = std::move(done.finish);
     }
 
+    double seconds() const { return to_seconds(*std::max_element(now_.begin(), now_.end())); }
+
     void add_to(batch_cost& cost) {
         const auto slowest = *std::max_element(now_.begin(), now_.end());
         const auto worked =
@@ -101,21 +103,32 @@ operation preparation(const batch& requests, std::size_t rank, count_t num_passe
     return copy(num_passes * request_bytes(requests, num_requests), num_passes * num_requests);
 }
 
-schedule request_schedule(const std::vector<rank_stage>& ranks, const batch& requests,
-                          std::optional<count_t> preparing_passes) {
+schedule sorting_schedule(const batch& requests, count_t num_passes) {
     schedule work;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-        const auto& one = ranks[rank];
-        const auto bytes = [&](count_t n) { return head_bytes + request_bytes(requests, n); };
+    for (std::size_t rank = 0; rank < requests.requests.size(); ++rank) {
         work.begin_rank();
-        if (preparing_passes) work.add(preparation(requests, rank, *preparing_passes));
+        work.add(preparation(requests, rank, num_passes));
+    }
+    return work;
+}
+
+schedule request_schedule(const std::vector<rank_stage>& ranks, const batch& requests,
+                          stage_way way) {
+    const bool has_all = way == stage_way::messages;
+    const count_t head = has_all ? head_bytes : 0;
+    schedule work;
+    for (const auto& one : ranks) {
+        const auto bytes = [&](count_t n) { return head + request_bytes(requests, n); };
+        work.begin_rank();
         for (std::size_t s = 0; s < one.received.size(); ++s) {
             const auto n = one.received[s];
-            work.add(message(operation_kind::receive, one.partners.sources[s], bytes(n), n));
+            if (has_all || n > 0)
+                work.add(message(operation_kind::receive, one.partners.sources[s], bytes(n), n));
         }
         for (std::size_t d = 0; d < one.sent.size(); ++d) {
             const auto n = one.sent[d];
-            work.add(message(operation_kind::send, one.partners.destinations[d], bytes(n), n));
+            if (has_all || n > 0)
+                work.add(message(operation_kind::send, one.partners.destinations[d], bytes(n), n));
         }
         work.add(copy(request_bytes(requests, one.stayed), one.stayed));
     }
@@ -140,22 +153,43 @@ schedule reply_schedule(const std::vector<rank_stage>& ranks) {
     return work;
 }
 
-// MPI_Alltoall of one number for each rank: in step k a half of all goes to the rank 2^k further on.
+// MPI_Alltoall of one number for each of a group: in step k a half of all goes to the rank 2^k further on.
+void add_count_exchange(schedule& work, const std::vector<rank_t>& group, rank_t rank) {
+    const auto size = static_cast<rank_t>(group.size());
+    const auto here =
+        static_cast<rank_t>(std::lower_bound(group.begin(), group.end(), rank) - group.begin());
+    const count_t bytes = size / 2 * static_cast<count_t>(sizeof(int));
+    const auto at = [&](rank_t place) { return group[static_cast<std::size_t>(place % size)]; };
+    std::vector<std::uint32_t> before;
+    for (rank_t distance = 1; distance < size; distance *= 2) {
+        const auto got = work.add(
+            message(operation_kind::receive, at(here - distance + size), bytes, 1, distance),
+            before);
+        const auto gave = work.add(
+            message(operation_kind::send, at(here + distance), bytes, 1, distance), before);
+        before = {got, gave};
+    }
+}
+
 schedule count_schedule(rank_t num_ranks) {
-    const count_t bytes = num_ranks / 2 * static_cast<count_t>(sizeof(int));
+    std::vector<rank_t> all(static_cast<std::size_t>(num_ranks));
+    std::iota(all.begin(), all.end(), 0);
     schedule work;
-    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+    for (const rank_t rank : all) {
         work.begin_rank();
-        std::vector<std::uint32_t> before;
-        for (rank_t distance = 1; distance < num_ranks; distance *= 2) {
-            const rank_t to = (rank + distance) % num_ranks;
-            const rank_t from = (rank - distance + num_ranks) % num_ranks;
-            const auto got =
-                work.add(message(operation_kind::receive, from, bytes, 1, distance), before);
-            const auto gave =
-                work.add(message(operation_kind::send, to, bytes, 1, distance), before);
-            before = {got, gave};
-        }
+        add_count_exchange(work, all, rank);
+    }
+    return work;
+}
+
+schedule count_schedule(const std::vector<rank_stage>& ranks) {
+    schedule work;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        auto group = ranks[rank].partners.destinations;
+        const auto here = static_cast<rank_t>(rank);
+        group.insert(std::lower_bound(group.begin(), group.end(), here), here);
+        work.begin_rank();
+        add_count_exchange(work, group, here);
     }
     return work;
 }
@@ -233,6 +267,7 @@ machine without_search(machine m) {
 
 batch_cost& batch_cost::operator+=(const batch_cost& other) {
     seconds += other.seconds;
+    sorting_seconds += other.sorting_seconds;
     shares.copying += other.shares.copying;
     shares.idle += other.shares.idle;
     for (std::size_t level = 0; level < num_locality_levels; ++level)
@@ -245,22 +280,29 @@ batch_cost& batch_cost::operator+=(const batch_cost& other) {
     return *this;
 }
 
-batch_timer::batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m)
-    : layout_(layout), owners_(owners), with_search_(m), without_search_(without_search(m)) {}
+batch_timer::batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m,
+                         stage_way way)
+    : layout_(layout),
+      owners_(owners),
+      with_search_(m),
+      without_search_(without_search(m)),
+      way_(way) {}
 
 batch_cost batch_timer::routed(const route& r, const batch& requests, bool combines) const {
+    const bool is_collective = way_ == stage_way::collectives;
     batch_cost cost;
-    stage_clock clock(layout_, without_search_);
+    stage_clock clock(layout_, is_collective ? with_search_ : without_search_);
+    clock.pass(sorting_schedule(requests, combines || is_collective ? sorting_passes : 1));
+    cost.sorting_seconds = clock.seconds();
     request_walk walk(r, owners_, requests.requests, combines);
     std::vector<std::vector<rank_stage>> stages;
     std::vector<count_t> sent_messages(requests.requests.size());
     std::vector<count_t> received_items(requests.requests.size());
     while (!walk.is_over()) {
-        const std::optional<count_t> passes = combines ? sorting_passes : 1;
         stages.push_back(walk.next_stage());
-        clock.pass(
-            request_schedule(stages.back(), requests, stages.size() == 1 ? passes : std::nullopt));
-        count(stages.back(), true, cost, sent_messages, received_items);
+        if (is_collective) clock.pass(count_schedule(stages.back()));
+        clock.pass(request_schedule(stages.back(), requests, way_));
+        count(stages.back(), !is_collective, cost, sent_messages, received_items);
     }
     if (!has_values(requests)) {
         for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage)
@@ -278,12 +320,8 @@ batch_cost batch_timer::plain(const batch& requests, plain_way way) const {
     std::vector<count_t> sent_messages(stage.size());
     std::vector<count_t> received_items(stage.size());
     count(stage, way == plain_way::pairwise, cost, sent_messages, received_items);
-    schedule sorting;
-    for (std::size_t rank = 0; rank < stage.size(); ++rank) {
-        sorting.begin_rank();
-        sorting.add(preparation(requests, rank, 1));
-    }
-    clock.pass(sorting);
+    clock.pass(sorting_schedule(requests, way_ == stage_way::collectives ? sorting_passes : 1));
+    cost.sorting_seconds = clock.seconds();
     clock.pass(count_schedule(layout_.num_ranks()));
     pass(clock, {stage, false, [&](count_t n) { return request_bytes(requests, n); }}, way);
     if (!has_values(requests))

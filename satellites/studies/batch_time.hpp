@@ -21,13 +21,14 @@ struct batch {
 
 /// @brief What a batch took, or several of them.
 struct batch_cost {
-    double seconds = 0;         ///< of the slowest rank
-    time_shares shares;         ///< of all ranks
-    count_t messages_most = 0;  ///< with requests, that a rank sends; empty ones too
-    count_t messages = 0;       ///< likewise, of all ranks
-    count_t items = 0;          ///< requests that travel, at every hop
-    count_t received_most = 0;  ///< requests that a rank gets, at every hop
-    count_t arrived_most = 0;   ///< of these, those of the last stage
+    double seconds = 0;          ///< of the slowest rank
+    double sorting_seconds = 0;  ///< until the slowest has sorted its own requests
+    time_shares shares;          ///< of all ranks
+    count_t messages_most = 0;   ///< with requests, that a rank sends; empty ones too
+    count_t messages = 0;        ///< likewise, of all ranks
+    count_t items = 0;           ///< requests that travel, at every hop
+    count_t received_most = 0;   ///< requests that a rank gets, at every hop
+    count_t arrived_most = 0;    ///< of these, those of the last stage
 
     batch_cost& operator+=(const batch_cost& other);
 };
@@ -38,14 +39,22 @@ enum class plain_way {
     pairwise,  ///< P - 1 steps, in each of which a rank sends to one and receives from another
 };
 
+/// @brief How the ranks carry requests in a stage of a route.
+enum class stage_way {
+    messages,     ///< one for every partner, with a head, even if empty
+    collectives,  ///< as the study: MPI_Alltoall of counts, and MPI_Alltoallv of what there is
+};
+
 /// @brief Simulates batches on a machine.
 ///
 /// A rank has all messages of a stage before it sends those of the next. It copies what it sends and what
 /// it gets, and sorts its own requests first, in as many passes as a radix sort of 4-byte keys takes here.
-/// What it gets is taken in the order in which it comes, so no queue is searched but by `plain`.
+/// What it gets is taken in the order in which it comes, so no queue is searched but by `plain` and `collectives`.
+/// With `collectives` all sort alike, whether they combine or not; partners of a stage must be each other's.
 class batch_timer {
   public:
-    batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m);
+    batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m,
+                stage_way way);
 
     batch_cost routed(const route& r, const batch& requests, bool combines) const;
     /// @brief MPI_Alltoall of the counts, MPI_Alltoallv of the requests, and again of the replies.
@@ -56,6 +65,7 @@ class batch_timer {
     const block_partition& owners_;
     machine with_search_;
     machine without_search_;
+    stage_way way_;
 };
 
 }  // namespace crossdock::bench::studies

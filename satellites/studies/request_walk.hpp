@@ -21,6 +21,12 @@ struct rank_stage {
     count_t stayed = 0;             ///< requests for the rank itself, or for a later stage
 };
 
+/// @brief Equal requests that travel together.
+struct counted_entry {
+    entry_t entry = 0;
+    std::uint32_t requests = 1;
+};
+
 /// @brief Walks the requests of all ranks to their owners, and forgets what it has passed.
 ///
 /// Counts are those of `plan_batch`, which keeps all levels of all ranks for the way back: too much for
@@ -31,22 +37,22 @@ class request_walk {
     /// @param requests   entry p of rank p, in any order
     /// @param combines   whether equal requests become one, wherever they meet
     request_walk(const route& r, const block_partition& owners,
-                 std::vector<std::vector<entry_t>> requests, bool combines);
+                 const std::vector<std::vector<entry_t>>& requests, bool combines);
 
     /// @brief The next stage of all ranks; entry p of rank p.
     std::vector<rank_stage> next_stage();
 
     bool is_over() const { return stage_ == r_.num_stages(); }
-    /// @brief Requests that a rank holds now.
-    count_t num_held(rank_t rank) const;
 
   private:
-    void pass_on(rank_t rank, rank_stage& counts, std::vector<std::vector<entry_t>>& arrived);
-    void combine(std::vector<entry_t>& requests) const;
+    using requests_t = std::vector<counted_entry>;
+
+    void pass_on(rank_t rank, rank_stage& counts, std::vector<requests_t>& arrived);
+    void combine(requests_t& requests) const;
 
     const route& r_;
     const block_partition& owners_;
-    std::vector<std::vector<entry_t>> held_;
+    std::vector<requests_t> held_;
     bool combines_;
     int stage_ = 0;
 };

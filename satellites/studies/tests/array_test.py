@@ -86,6 +86,24 @@ class Array(unittest.TestCase):
         reply_us = copies_us(8, 1) + way_us(8) + copies_us(8, 1)
         self.assertAlmostEqual(found["direct"]["simulated_seconds"] * 1e6, request_us + reply_us, places=6)
 
+        # As the study has it: a count of 4 bytes comes first, the request has no head, and all sort in three passes.
+        found = overload(2, 2, 2, "--routes", "direct", "--machine", MACHINE, "--collective-stages", per_node=1)
+        sorting_us = copies_us(3 * 16, 3 * 2)
+        count_us = copies_us(4, 1) + way_us(4) + copies_us(4, 1)
+        request_us = copies_us(16, 1) + way_us(16) + copies_us(16, 1)
+        for name in ("direct", "plain/posted"):
+            self.assertAlmostEqual(found[name]["sorting_seconds"] * 1e6, sorting_us)
+            self.assertAlmostEqual(found[name]["simulated_seconds"] * 1e6, sorting_us + count_us + request_us + reply_us,
+                                   places=6)
+
+    def test_VerticesThatHoldTheirOwnEdgesAskForNeighborsAndParentsOnly(self):
+        held, drawn, parents = (by_name(case)["plain/posted"] for case in study(
+            16, 4, "--workloads", "neighbors,neighborhood,pointers", "--graphs", "rgg", "--edges-per-rank", 256,
+            "--plain", "posted", "--routes", "grid:2", "--uncombined", "none"))
+
+        self.assertEqual(held["items"], drawn["items"])  # a rank draws the edges of its own vertices
+        self.assertLess(parents["items"], held["items"])
+
     def test_ScramblingTakesRequestsFromTheRankThatHasMost(self):
         cases = study(64, 8, "--workloads", "boruvka", "--graphs", "rmat_unscrambled,rmat", "--edges-per-rank", 256,
                       "--plain", "posted", "--routes", "hypercube", "--uncombined", "hypercube")
@@ -96,7 +114,8 @@ class Array(unittest.TestCase):
     def test_TablesArePrintedAgainFromTheRecord(self):
         record, printed, again = script.quick("array")
 
-        self.assertEqual([run["ranks"] for run in record["runs"]], [16])
+        self.assertEqual([(run["ranks"], run["stages"]) for run in record["runs"]],
+                         [(16, "messages"), (16, "collectives")])
         self.assertIn("boruvka rmat_unscrambled, 16 ranks", printed)
         self.assertEqual(printed, again)
 
