@@ -15,7 +15,7 @@ SCHEMES = ("ww", "wps", "pp")
 WASTE = {"sssp": "wasted", "phold": "rejected"}
 NODES = (2, 4, 8)
 # SSSP, small and large, with the study's processes; PHOLD with 32 workers of a process.
-SMALL = ["--workloads", "sssp", "--log-vertices", 14]
+SMALL = ["--workloads", "sssp", "--log-vertices", 15]
 LARGE = ["--workloads", "sssp", "--log-vertices", 16]
 PHOLD = ["--workloads", "phold", "--processes", 2, "--workers", 32, "--events-per-lp", 16, "--until", 8]
 FULL = {"sssp, small": [["--nodes", nodes, *SMALL] for nodes in NODES],
