@@ -11,6 +11,7 @@
 
 #include "crossdock/extend.hpp"
 #include "crossdock/gather_scatter.hpp"
+#include "succeeds.hpp"
 
 using crossdock::context_of;
 using crossdock::count_t;
@@ -18,32 +19,11 @@ using crossdock::errc;
 using crossdock::error;
 using crossdock::gather_scatter;
 using crossdock::shared_context;
+using crossdock::gslib::last_error;
+using crossdock::gslib::required;
+using crossdock::gslib::succeeds;
 
 namespace {
-
-thread_local std::string last_error;
-
-// Runs `body`; no exception leaves.
-template <class Body>
-bool succeeds(Body&& body) noexcept {
-    try {
-        body();
-        return true;
-    } catch (const std::exception& fault) {
-        try {
-            last_error = fault.what();
-        } catch (...) {
-            last_error.clear();
-        }
-        return false;
-    }
-}
-
-template <class T>
-T& required(T* pointer, const char* what) {
-    if (pointer) return *pointer;
-    throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
-}
 
 crossdock::gather_options options_of(gs_method method, bool unique) {
     crossdock::gather_options options;
@@ -255,4 +235,4 @@ void gs_wait(int request) {
     });
 }
 
-const char* crossdock_gslib_last_error() { return last_error.c_str(); }
+const char* crossdock_gslib_last_error() { return last_error().c_str(); }

@@ -2,8 +2,9 @@
  * fails on all ranks if anything is on one. */
 #include "gslib.h"
 
-#include <limits.h>
-#include <stdio.h>
+#ifndef GSLIB_USE_MPI
+#error "tests of gslib call MPI_Init only if this is defined"
+#endif
 
 static int rank, num_ranks, num_failures;
 
@@ -151,6 +152,153 @@ static void test_errors(const struct comm* ranks, struct gs_data* data) {
     EXPECT(gs_hf2c(0) == NULL);
 }
 
+/* Lengths of messages of the router; rank 1 sends none. */
+static int sends(int source) { return source != 1; }
+static uint length(int source, int destination) { return (uint)(source + 2 * destination) % 4; }
+
+static uint* put_message(uint* to, uint target, uint num_values, uint first) {
+    *to++ = target;
+    *to++ = (uint)rank;
+    *to++ = num_values;
+    for (uint k = 0; k < num_values; ++k) *to++ = first + k;
+    return to;
+}
+
+static const uint* expect_message(const uint* from, int source, uint num_values, uint first) {
+    EXPECT(from[0] == (uint)rank && from[1] == (uint)source && from[2] == num_values);
+    for (uint k = 0; k < num_values; ++k) EXPECT(from[3 + k] == first + k);
+    return from + 3 + num_values;
+}
+
+/* To all ranks from the last one on, and a second message to rank 0. */
+static void test_router(struct crystal* cr) {
+    uint* end = (uint*)buffer_reserve(&cr->data, 8 * (size_t)(num_ranks + 1) * sizeof(uint));
+    for (int other = num_ranks - 1; other >= 0 && sends(rank); --other)
+        end = put_message(end, (uint)other, length(rank, other), 100 * (uint)rank);
+    if (sends(rank)) end = put_message(end, 0, 1, 7);
+    cr->data.n = (size_t)(end - (uint*)cr->data.ptr);
+
+    crystal_router(cr);
+
+    const uint* next = (const uint*)cr->data.ptr;
+    for (int source = 0; source < num_ranks; ++source) {
+        if (!sends(source)) continue;
+        next = expect_message(next, source, length(source, rank), 100 * (uint)source);
+        if (rank == 0) next = expect_message(next, source, 1, 7);
+    }
+    EXPECT(next == (const uint*)cr->data.ptr + cr->data.n);
+}
+
+struct particle {
+    double value;
+    uint proc;
+    char name[3];
+};
+
+/* Rank r has 2r particles, which go round from rank r on, and home again. */
+static void test_transfer(struct crystal* cr) {
+    struct array particles;
+    array_init(struct particle, &particles, 1);
+    for (int i = 0; i < 2 * rank; ++i) {
+        const struct particle one = {10 * rank + i, (uint)(rank + i) % (uint)num_ranks, "ab"};
+        array_cat(struct particle, &particles, &one, 1);
+    }
+
+    sarray_transfer(struct particle, &particles, proc, 1, cr);
+
+    const struct particle* p = (const struct particle*)particles.ptr;
+    size_t num_here = 0;
+    for (int source = 0; source < num_ranks; ++source)
+        for (int i = 0; i < 2 * source; ++i) {
+            if ((source + i) % num_ranks != rank) continue;
+            EXPECT(num_here < particles.n && p[num_here].value == 10 * source + i);
+            EXPECT(p[num_here].proc == (uint)source && strcmp(p[num_here].name, "ab") == 0);
+            ++num_here;
+        }
+    EXPECT(particles.n == num_here);
+
+    sarray_transfer(struct particle, &particles, proc, 0, cr);
+
+    p = (const struct particle*)particles.ptr;
+    EXPECT(particles.n == (size_t)(2 * rank));
+    num_here = 0;
+    for (int from = 0; from < num_ranks; ++from)
+        for (int i = 0; i < 2 * rank; ++i) {
+            if ((rank + i) % num_ranks != from) continue;
+            EXPECT(p[num_here].value == 10 * rank + i && p[num_here].proc == (uint)rank);
+            ++num_here;
+        }
+    array_free(&particles);
+}
+
+/* Letters, all to the last rank, whose number stands in every second place. */
+static void test_transfer_ext(struct crystal* cr) {
+    const uint procs[4] = {(uint)num_ranks - 1, 77, (uint)num_ranks - 1, 77};
+    struct array letters = null_array;
+    const char own[2] = {(char)('a' + rank), (char)('A' + rank)};
+    array_cat(char, &letters, own, 2);
+
+    sarray_transfer_ext(char, &letters, procs, 2 * sizeof(uint), cr);
+
+    EXPECT(letters.n == (rank == num_ranks - 1 ? 2 * (size_t)num_ranks : 0));
+    for (size_t i = 0; i < letters.n; ++i)
+        EXPECT(((char*)letters.ptr)[i] == (i % 2 ? 'A' : 'a') + (char)(i / 2));
+    array_free(&letters);
+}
+
+/* Arrays that have room for two records, of which rank 0 gets one of each rank. */
+static void test_fixed_arrays(struct crystal* cr) {
+    uint procs[2] = {0, 77};
+    double values[2] = {rank + 0.5, -1};
+    struct array first = {procs, 1, 2}, second = {values, 1, 2};
+    struct array* const arrays[2] = {&first, &second};
+    const unsigned sizes[2] = {sizeof(uint), sizeof(double)};
+
+    const uint num_came = sarray_transfer_many(arrays, sizes, 2, 1, 0, 1, 0, procs, sizes[0], cr);
+
+    EXPECT(num_came == (rank == 0 ? (uint)num_ranks : 0));
+    EXPECT(first.n == (num_came < 2 ? num_came : 2) && second.n == first.n);
+    for (size_t i = 0; i < first.n; ++i) EXPECT(procs[i] == i && values[i] == (double)i + 0.5);
+    EXPECT(first.n == 2 || values[1] == -1);
+}
+
+/* What is wrong on the last rank fails on all, and changes nothing. */
+static void test_errors_of_router(struct crystal* cr) {
+    const int is_last = rank == num_ranks - 1;
+    uint procs[1] = {is_last ? (uint)num_ranks : 0};
+    struct array array = {procs, 1, 1};
+    sarray_transfer_ext(uint, &array, procs, sizeof(uint), cr);
+    EXPECT(array.n == 1 && procs[0] == (is_last ? (uint)num_ranks : 0));
+    EXPECT(crossdock_gslib_last_error()[0] != 0);
+    sarray_transfer_ext(uint, &array, is_last ? NULL : procs, sizeof(uint), cr);
+    EXPECT(array.n == 1);
+    sarray_transfer_ext_(&array, 0, procs, sizeof(uint), cr);
+    EXPECT(array.n == 1);
+
+    uint* const data = (uint*)buffer_reserve(&cr->data, 4 * sizeof(uint));
+    cr->data.n = (size_t)(put_message(data, 0, 1, 7) - data) - (size_t)is_last;
+    crystal_router(cr);
+    EXPECT(cr->data.n == 4 - (size_t)is_last && data[0] == 0 && data[2] == 1);
+    crystal_router(NULL);
+    crystal_free(NULL);
+}
+
+static void test_crystal(const struct comm* ranks) {
+    struct comm passing;
+    struct crystal cr;
+    comm_dup(&passing, ranks);
+    crystal_init(&cr, &passing);
+    comm_free(&passing);
+    EXPECT(cr.comm.id == (uint)rank && cr.comm.np == (uint)num_ranks);
+    test_router(&cr);
+    test_transfer(&cr);
+    test_transfer_ext(&cr);
+    test_fixed_arrays(&cr);
+    test_errors_of_router(&cr);
+    test_router(&cr);
+    crystal_free(&cr);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     struct comm ranks, other;
@@ -172,6 +320,7 @@ int main(int argc, char** argv) {
         gs_free(data);
     }
     test_unique(&ranks);
+    test_crystal(&ranks);
     /* The handle lives on when its communicator is gone. */
     struct gs_data* data = gs_setup(id, LENGTH, &other, 0, gs_auto, 0);
     comm_free(&other);

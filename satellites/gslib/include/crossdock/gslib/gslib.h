@@ -1,5 +1,5 @@
 /// @file
-/// @brief Gather-scatter under the names of gslib, for C and C++: a program written for them
+/// @brief Gather-scatter and crystal router under the names of gslib, for C and C++: a program written for them
 /// compiles with this header in place of gslib's, and links with libcrossdock_gslib.
 ///
 /// The header lies in a folder of its own, which a program may search for "gslib.h".
@@ -14,9 +14,20 @@
 #ifndef CROSSDOCK_GSLIB_H
 #define CROSSDOCK_GSLIB_H
 
+#include <limits.h>
 #include <mpi.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+// What programs ask of the configuration of gslib.
+#ifndef GSLIB_USE_MPI
+#define GSLIB_USE_MPI
+#endif
+#ifndef GSLIB_USE_GLOBAL_LONG_LONG
+#define GSLIB_USE_GLOBAL_LONG_LONG
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,6 +73,14 @@ typedef struct array buffer;
 /// @brief A gather-scatter that is set up.
 struct gs_data;
 
+/// @brief Where messages are routed, and those of one call.
+struct crystal {
+    struct comm comm;    ///< a duplicate
+    buffer data;         ///< of `uint`, of which there are `data.n`
+    buffer work;         ///< not used
+    void* communicator;  ///< crossdock's own
+};
+
 #define gs gslib_gs
 #define gs_vec gslib_gs_vec
 #define gs_many gslib_gs_many
@@ -73,6 +92,12 @@ struct gs_data;
 #define gs_free gslib_gs_free
 #define gs_unique gslib_gs_unique
 #define gs_hf2c gslib_gs_hf2c
+#define crystal_init gslib_crystal_init
+#define crystal_free gslib_crystal_free
+#define crystal_router gslib_crystal_router
+#define sarray_transfer_many gslib_sarray_transfer_many
+#define sarray_transfer_ gslib_sarray_transfer_
+#define sarray_transfer_ext_ gslib_sarray_transfer_ext_
 
 #pragma GCC visibility push(default)
 
@@ -130,6 +155,51 @@ void gs_wait(int request);
 /// @brief The `gs_data` of a handle that Fortran has; null if it has none.
 struct gs_data* gs_hf2c(sint handle);
 
+/// @brief Makes a router for the ranks of `comm`, which may be freed before it.
+/// @par Collective
+/// Yes; blocks.
+void crystal_init(struct crystal* cr, const struct comm* comm);
+
+/// @par Collective
+/// Yes; may block.
+void crystal_free(struct crystal* cr);
+
+/// @brief Sends messages to ranks that do not expect them.
+///
+/// `data` has one message after the other: the rank that it goes to, the one that it comes from, the number m of values,
+/// and these m values. Afterwards `data` has those that came, which are ordered by the rank that sent them; those of one
+/// rank stay in their order. If the call fails, on all ranks, `data` is as before.
+/// @par Collective
+/// Yes; blocks.
+void crystal_router(struct crystal* cr);
+
+/// @brief Sends each T of an array to the rank that its field of type `uint` names; the array then has those that came,
+/// in the order of `crystal_router`.
+/// @param A        `struct array*`, whose memory is from `malloc`; it grows as needed
+/// @param set_src  whether the field then names the rank that sent the record; else it names this rank
+#define sarray_transfer(T, A, field, set_src, cr) \
+    sarray_transfer_(A, sizeof(T), offsetof(T, field), set_src, cr)
+
+/// @brief As above, with the ranks in an array of `uint`, `stride` bytes apart.
+#define sarray_transfer_ext(T, A, proc, stride, cr) \
+    sarray_transfer_ext_(A, sizeof(T), proc, stride, cr)
+
+/// @brief What both are made of: records whose parts lie in `num` arrays.
+/// @param A      record i is A[0][i], A[1][i] ...
+/// @param size   bytes of an entry of each array; equal on all ranks
+/// @param fixed  not 0: arrays do not grow, and get no more than the smallest `max`
+/// @param ext    0: `proc` is `p_off` bytes behind the start of A[0], and `proc_stride` is size[0]
+/// @return how many records came, which may be more than a fixed array has; 0 if the call failed
+/// @par Collective
+/// Yes; blocks.
+uint sarray_transfer_many(struct array* const* A, const unsigned* size, unsigned num, int fixed,
+                          int ext, int set_src, unsigned p_off, const uint* proc,
+                          unsigned proc_stride, struct crystal* cr);
+void sarray_transfer_(struct array* A, unsigned size, unsigned p_off, int set_src,
+                      struct crystal* cr);
+void sarray_transfer_ext_(struct array* A, unsigned size, const uint* proc, unsigned proc_stride,
+                          struct crystal* cr);
+
 /// @brief What the last call of this thread that failed was about; an empty text if none did.
 const char* crossdock_gslib_last_error(void);
 
@@ -154,17 +224,44 @@ static inline void comm_barrier(const struct comm* c) { MPI_Barrier(c->c); }
 
 static inline double comm_time(void) { return MPI_Wtime(); }
 
-static inline void buffer_init(buffer* b, size_t max) {
-    b->n = 0;
-    b->max = max;
-    b->ptr = malloc(max);
+static inline void* crossdock_array_resize(struct array* a, size_t max, size_t size) {
+    a->max = max;
+    return a->ptr = realloc(a->ptr, max * size);
 }
 
-static inline void buffer_free(buffer* b) { free(b->ptr); }
+static inline void crossdock_array_init(struct array* a, size_t max, size_t size) {
+    a->ptr = NULL;
+    a->n = 0;
+    crossdock_array_resize(a, max, size);
+}
+
+// Grows by half, so that an array that grows again and again is not always copied.
+static inline void* crossdock_array_reserve(struct array* a, size_t min, size_t size) {
+    const size_t half_more = a->max + a->max / 2;
+    if (a->max >= min) return a->ptr;
+    return crossdock_array_resize(a, half_more < min ? min : half_more, size);
+}
+
+static inline void crossdock_array_cat(struct array* a, const void* more, size_t n, size_t size) {
+    char* const to = (char*)crossdock_array_reserve(a, a->n + n, size);
+    if (n > 0) memcpy(to + a->n * size, more, n * size);
+    a->n += n;
+}
+
+#define array_init(T, a, max) crossdock_array_init(a, max, sizeof(T))
+#define array_resize(T, a, max) crossdock_array_resize(a, max, sizeof(T))
+#define array_reserve(T, a, min) crossdock_array_reserve(a, min, sizeof(T))
+#define array_cat(T, a, more, n) crossdock_array_cat(a, more, n, sizeof(T))
+#define array_free(a) (free((a)->ptr))
+#define buffer_init(b, max) array_init(char, b, max)
+#define buffer_resize(b, max) array_resize(char, b, max)
+#define buffer_reserve(b, min) array_reserve(char, b, min)
+#define buffer_free(b) array_free(b)
 
 #ifndef tmalloc
 #define tmalloc(type, count) ((type*)malloc((count) * sizeof(type)))
 #define tcalloc(type, count) ((type*)calloc((count), sizeof(type)))
+#define trealloc(type, pointer, count) ((type*)realloc((pointer), (count) * sizeof(type)))
 #endif
 
 #ifdef __cplusplus
