@@ -57,17 +57,17 @@ constexpr way automatic{"auto", false};
 
 way way_of(NeighborAlltoallvMethod method) {
     switch (method) {
-        case NEIGHBOR_ALLTOALLV_STANDARD: return direct;
         case NEIGHBOR_ALLTOALLV_LOCALITY: return aggregated;
-        default: return automatic;
+        case CROSSDOCK_NEIGHBOR_ALLTOALLV_AUTO: return automatic;
+        default: return direct;
     }
 }
 
 way way_of(NeighborAlltoallvInitMethod method) {
     switch (method) {
-        case NEIGHBOR_ALLTOALLV_INIT_STANDARD: return direct;
         case NEIGHBOR_ALLTOALLV_INIT_LOCALITY: return aggregated;
-        default: return automatic;
+        case CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT_AUTO: return automatic;
+        default: return direct;
     }
 }
 

@@ -15,6 +15,7 @@ using crossdock::mpi_advance::returned;
 
 struct MPIL_Info {};
 
+MPIL_Comm* MPIL_COMM_WORLD = nullptr;
 AlltoallMethod mpil_alltoall_implementation = ALLTOALL_PMPI;
 AlltoallvMethod mpil_alltoallv_implementation = ALLTOALLV_PMPI;
 NeighborAlltoallvMethod mpil_neighbor_alltoallv_implementation = CROSSDOCK_NEIGHBOR_ALLTOALLV_AUTO;
@@ -91,6 +92,16 @@ int MPIL_Set_alltoallv_crs(AlltoallvCRSMethod algorithm) {
 int MPIL_Comm_init(MPIL_Comm** xcomm_ptr, MPI_Comm global_comm) {
     return with_new_comm(xcomm_ptr, global_comm, [](MPIL_Comm&) {});
 }
+
+int MPIL_Init(MPI_Comm world) {
+    MPIL_Comm* made = nullptr;
+    const int code = MPIL_Comm_init(&made, world == MPI_COMM_NULL ? MPI_COMM_WORLD : world);
+    if (code != MPI_SUCCESS) return code;
+    std::swap(MPIL_COMM_WORLD, made);
+    return MPIL_Comm_free(&made);
+}
+
+int MPIL_Finalize() { return MPIL_Comm_free(&MPIL_COMM_WORLD); }
 
 int MPIL_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
                                     const int*, int outdegree, const int destinations[], const int*,
@@ -179,6 +190,10 @@ int MPIL_Topo_free(MPIL_Topo** topo) {
 }
 
 int MPIL_Request_reorder(MPIL_Request* request, int) { return do_nothing(request, "request"); }
+int MPIL_Request_win_init(MPIL_Request* request, void*, int, int, MPI_Comm) {
+    return do_nothing(request, "request");
+}
+int MPIL_Request_win_free(MPIL_Request* request) { return do_nothing(request, "request"); }
 
 int MPIL_Alloc(void** pointer, const int bytes) {
     return returned([&] {

@@ -1,4 +1,4 @@
-/* A program as it is written for MPI Advance 2.0, but for what its library says of errors. Prints what is wrong
+/* A program as it is written for MPI Advance, but for what its library says of errors. Prints what is wrong
  * and fails on all ranks if anything is on one. */
 #include "locality_aware.h"
 
@@ -144,6 +144,20 @@ static void exchange_repeatedly(MPIL_Comm* neighbors, MPIL_Topo* topo, const cha
     }
 }
 
+/* Algorithms that came after 2.0. */
+static void newer_algorithms_join_no_messages(MPIL_Comm* neighbors, MPIL_Comm* plain,
+                                              MPIL_Topo* topo, const char* const* routes) {
+    const enum NeighborAlltoallvInitMethod init[] = {NEIGHBOR_ALLTOALLV_INIT_COLL_A2A,
+                                                     NEIGHBOR_ALLTOALLV_INIT_RMA,
+                                                     NEIGHBOR_ALLTOALLV_INIT_PSCW};
+    EXPECT(MPIL_Set_alltoallv_neighbor_algorithm(NEIGHBOR_ALLTOALLV_COLL_A2A) == MPI_SUCCESS);
+    exchange_once(neighbors, plain, topo);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT(MPIL_Set_alltoallv_neighbor_init_algorithm(init[i]) == MPI_SUCCESS);
+        exchange_repeatedly(neighbors, topo, routes);
+    }
+}
+
 static void every_algorithm_reaches_all_neighbors(MPIL_Comm* neighbors, MPIL_Comm* plain) {
     const char* const standard[] = {": direct,", ": direct+dedup,"};
     const char* const locality[] = {": three_step,", ": three_step+dedup,"};
@@ -162,6 +176,7 @@ static void every_algorithm_reaches_all_neighbors(MPIL_Comm* neighbors, MPIL_Com
         mpil_neighbor_alltoallv_init_implementation = NEIGHBOR_ALLTOALLV_INIT_LOCALITY;
         exchange_once(neighbors, plain, topo);
         exchange_repeatedly(neighbors, topo, locality);
+        if (ppn == 1) newer_algorithms_join_no_messages(neighbors, plain, topo, standard);
         EXPECT(MPIL_Set_alltoallv_neighbor_algorithm(CROSSDOCK_NEIGHBOR_ALLTOALLV_AUTO) ==
                MPI_SUCCESS);
         EXPECT(MPIL_Set_alltoallv_neighbor_init_algorithm(CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT_AUTO) ==
@@ -336,8 +351,33 @@ static void all_ranks_exchange_with_all(MPIL_Comm* comm) {
         EXPECT(came[displs[other]] == 100 * other + num_ranks - 1 - rank);
 }
 
+/* A second MPIL_Init replaces the world, here by one with the ranks in reverse order. */
+static void the_world_is_there_from_init_to_finalize(void) {
+    MPI_Comm reversed;
+    int ranks[MOST], came[MOST];
+    for (int i = 0; i < num_ranks; ++i) ranks[i] = rank;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    EXPECT(MPIL_COMM_WORLD == NULL && MPIL_Finalize() == MPI_SUCCESS);
+    EXPECT(MPIL_Init(MPI_COMM_NULL) == MPI_SUCCESS && MPIL_COMM_WORLD != NULL);
+    messages_reach_who_does_not_expect_them(MPIL_COMM_WORLD);
+    EXPECT(MPIL_Init(reversed) == MPI_SUCCESS && MPIL_COMM_WORLD != NULL);
+    MPI_Comm_free(&reversed);
+    EXPECT(MPIL_Alltoall(ranks, 1, MPI_INT, came, 1, MPI_INT, MPIL_COMM_WORLD) == MPI_SUCCESS);
+    for (int i = 0; i < num_ranks; ++i) EXPECT(came[i] == num_ranks - 1 - i);
+    EXPECT(MPIL_Finalize() == MPI_SUCCESS && MPIL_COMM_WORLD == NULL);
+}
+
 static void what_prepares_does_nothing(MPIL_Comm* comm) {
-    int tag = -1, first = -1;
+    int tag = -1, first = -1, window[2] = {7, 8};
+    MPIL_Request* request = NULL;
+    MPIL_Topo* topo = NULL;
+    EXPECT(MPIL_Topo_init(0, NULL, NULL, 0, NULL, NULL, NULL, &topo) == MPI_SUCCESS);
+    EXPECT(MPIL_Neighbor_alltoallv_init_topo(NULL, NULL, NULL, MPI_INT, NULL, NULL, NULL, MPI_INT,
+                                             topo, comm, NULL, &request) == MPI_SUCCESS);
+    EXPECT(MPIL_Request_win_init(request, window, sizeof window, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
+    EXPECT(MPIL_Request_win_free(request) == MPI_SUCCESS && window[0] == 7 && window[1] == 8);
+    EXPECT(MPIL_Request_win_free(NULL) == MPI_ERR_ARG);
+    EXPECT(MPIL_Request_free(&request) == MPI_SUCCESS && MPIL_Topo_free(&topo) == MPI_SUCCESS);
     EXPECT(MPIL_Comm_topo_init(comm) == MPI_SUCCESS && MPIL_Comm_topo_free(comm) == MPI_SUCCESS);
     EXPECT(MPIL_Comm_leader_init(comm, 2) == MPI_SUCCESS);
     EXPECT(MPIL_Comm_leader_free(comm) == MPI_SUCCESS);
@@ -515,6 +555,7 @@ static void run(void) {
     MPIL_Comm *neighbors = with_neighbors(), *plain = NULL;
     EXPECT(MPIL_Comm_init(&plain, MPI_COMM_WORLD) == MPI_SUCCESS);
     what_prepares_does_nothing(plain);
+    the_world_is_there_from_init_to_finalize();
     every_algorithm_reaches_all_neighbors(neighbors, plain);
     exchanges_differ_from_call_to_call(plain);
     exchanges_are_kept_where_a_rank_is_idle(plain);

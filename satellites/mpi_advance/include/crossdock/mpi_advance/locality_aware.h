@@ -1,5 +1,5 @@
 /// @file
-/// @brief The names of MPI Advance 2.0, for C and C++: a program written for them compiles with this
+/// @brief The names of MPI Advance 2.0 and some that its later versions add, for C and C++: a program written for them compiles with this
 /// header in place of MPI Advance's, and links with libcrossdock_mpi_advance.
 ///
 /// The header lies in a folder of its own, which a program may search for "locality_aware.h".
@@ -53,17 +53,21 @@ enum AlltoallvMethod {
     ALLTOALLV_PMPI
 };
 
-/// @brief The routes `direct`, `three_step` and `auto`.
+/// @brief The routes `direct`, `three_step`, `direct` and `auto`.
 enum NeighborAlltoallvMethod {
     NEIGHBOR_ALLTOALLV_STANDARD,
     NEIGHBOR_ALLTOALLV_LOCALITY,
+    NEIGHBOR_ALLTOALLV_COLL_A2A,
     CROSSDOCK_NEIGHBOR_ALLTOALLV_AUTO
 };
 
-/// @brief The same for requests.
+/// @brief The same for requests. All that do not join messages are `direct`.
 enum NeighborAlltoallvInitMethod {
     NEIGHBOR_ALLTOALLV_INIT_STANDARD,
     NEIGHBOR_ALLTOALLV_INIT_LOCALITY,
+    NEIGHBOR_ALLTOALLV_INIT_COLL_A2A,
+    NEIGHBOR_ALLTOALLV_INIT_RMA,
+    NEIGHBOR_ALLTOALLV_INIT_PSCW,
     CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT_AUTO
 };
 
@@ -131,6 +135,19 @@ int MPIL_Comm_free(MPIL_Comm** xcomm_ptr);
 /// @par Collective
 /// Logically. Does not communicate.
 int MPIL_Comm_update_locality(MPIL_Comm* xcomm, int ppn);
+
+/// @brief What `MPIL_Init` has made; else a null pointer.
+extern MPIL_Comm* MPIL_COMM_WORLD;
+
+/// @brief Makes `MPIL_COMM_WORLD`, as `MPIL_Comm_init` does, in place of one that there is. Programs that do not use it
+/// need not call this.
+/// @param world  MPI_COMM_NULL stands for MPI_COMM_WORLD
+/// @par Collective
+/// Yes, over `world`; blocks.
+int MPIL_Init(MPI_Comm world);
+
+/// @brief Frees `MPIL_COMM_WORLD`, as `MPIL_Comm_free` does.
+int MPIL_Finalize(void);
 
 /// @brief A number from 0 to 126 that counts up from call to call.
 int MPIL_Comm_tag(MPIL_Comm* comm, int* tag);
@@ -263,8 +280,11 @@ int MPIL_Request_free(MPIL_Request** request);
 /// @param text  to be freed with `MPIL_Free`
 int crossdock_explain_request(const MPIL_Request* request, char** text);
 
-/// @brief Does nothing.
+/// @brief Do nothing.
 int MPIL_Request_reorder(MPIL_Request* request, int value);
+int MPIL_Request_win_init(MPIL_Request* request, void* ptr, int bytes, int type_bytes,
+                          MPI_Comm comm);
+int MPIL_Request_win_free(MPIL_Request* request);
 
 /// @}
 /// @name To ranks that do not expect it
