@@ -42,14 +42,16 @@ FRAME_OF_C = """
 #include <string.h>
 #include "crossdock/crossdock.h"
 enum { num_steps = 2, num_rows = 4, num_ghosts = 2, num_points = 4, num_bins = 3, num_values = 2, first_row = 0, tag = 7,
-       num_sources = 1, num_destinations = 1 };
+       num_sources = 1, num_destinations = 1, num_sent = 2 };
 static const int send_counts[] = {2}, send_displs[] = {0}, recv_counts[] = {2}, recv_displs[] = {0};
 static const int sources[] = {0}, destinations[] = {0}, counts[] = {2}, displs[] = {0}, values[] = {5, 6};
+static const int send_index[] = {0, 1};
+static int destination_of[num_sent], one_each[num_sent];
 static const int64_t ghost_columns[] = {0, 1}, bins[] = {2, 2}, ids[] = {7, 8, 7, 0}, ones[] = {1, 1};
 static double x[] = {1, 2, 3, 4}, ghosts[2], mass[] = {1, 2, 3, 4}, send_buffer[2];
 static int64_t times[2];
 static int num_computed, received[2];
-static MPI_Request requests[1];
+static MPI_Request requests[2];
 static void expect(int is_true, const char* what) {
     if (is_true) return;
     fprintf(stderr, "not so: %%s\\n", what);
@@ -88,6 +90,10 @@ FRAME_OF_CPP_THAT_RUNS = """
 #include "crossdock/crossdock.hpp"
 using namespace crossdock;
 std::vector<int> came;
+int num_computed = 0;
+void compute(const std::vector<double>&, const std::vector<double>& needed) {
+    if (needed == std::vector<double>{3, 1}) ++num_computed;
+}
 void receive(rank_t source, std::span<const int> message) {
     if (source != 0) std::exit(1);
     came.assign(message.begin(), message.end());
@@ -95,15 +101,17 @@ void receive(rank_t source, std::span<const int> message) {
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     context world(MPI_COMM_WORLD);
-    const std::vector<rank_t> destinations{0};
+    const std::vector<rank_t> destinations{0}, sources{0};
     const std::vector<count_t> counts{2}, displacements{0};
+    const std::vector<count_t> send_starts{0, 2}, send_index{2, 0}, recv_starts{0, 2}, recv_index{0, 1};
     const std::vector<int> values{5, 6};
-    {
+    const std::vector<double> x{1, 2, 3, 4};
+    std::vector<double> ghosts(2);
+    const int num_steps = 2;
 %s
-    }
     world.close();
     MPI_Finalize();
-    return came == values ? 0 : 1;
+    return came == values && num_computed == num_steps ? 0 : 1;
 }
 """
 # Each fragment is a block or a procedure; what they share stands around them. It runs as one process.
@@ -129,6 +137,10 @@ contains
         real(real64), intent(in) :: x(:), ghosts(:)
         if (any(ghosts /= x(:2))) stop 1
     end subroutine
+    subroutine compute(x, ghosts)
+        real(real64), intent(in) :: x(:), ghosts(:)
+        call compute_boundary(x, ghosts)
+    end subroutine
     integer function owner_of(bin)
         integer(int64), intent(in) :: bin
         owner_of = int(bin / num_bins_here)
@@ -143,10 +155,11 @@ program shown
     integer(int64), parameter :: num_rows = 4, num_ghosts = 2, first_row = 0, num_bins = 3, num_values = 2
     integer, parameter :: send_counts(1) = 2, send_displs(1) = 0, recv_counts(1) = 2, recv_displs(1) = 0
     integer, parameter :: num_steps = 2, destinations(1) = 0, num_draws = 3
+    integer, parameter :: sources(1) = 0, num_destinations = 1, num_sent = 2, send_index(2) = [1, 2]
     integer(int64), parameter :: drawn(num_draws) = [3, 0, 3]
     integer(int64), parameter :: ghost_columns(2) = [0, 1], bins(2) = [2, 2], ones(2) = 1, counts(1) = 2
     real(real64), parameter :: values(2) = [3, 4]
-    integer :: status, step
+    integer :: status, step, i, k
     type(MPI_Datatype) :: particle_type
     type(MPI_Comm) :: graph
     type(crossdock_context) :: world
@@ -167,6 +180,7 @@ program shown
 end program
 """
 BLOCK_OF_FORTRAN = """
+ghosts = 0
 block
 %s
 if (status /= CROSSDOCK_SUCCESS) stop 1
@@ -178,6 +192,9 @@ NAMES_OF_FRAGMENTS = {
     "docs/errors.md": "extern context world; extern struct pattern pattern;",
     "docs/migrating.md": "extern context world; extern std::vector<rank_t> destinations;"
                          "extern std::vector<count_t> counts, displacements; extern std::vector<int> values;"
+                         "extern std::vector<rank_t> sources; extern std::vector<double> x, ghosts; extern int num_steps;"
+                         "extern std::vector<count_t> send_starts, send_index, recv_starts, recv_index;"
+                         "void compute(const std::vector<double>&, const std::vector<double>&);"
                          "void receive(rank_t, std::span<const int>);",
     "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
@@ -197,7 +214,7 @@ HOLDS_BEHIND_FRAGMENTS_IN_C = {
                   "EXPECT(mass[0] == 4 && mass[1] == 2 && mass[2] == 4 && mass[3] == 4);", "EXPECT(times[0] == 2 && times[1] == 2);",
                   "EXPECT(status == CROSSDOCK_INVALID_TOPOLOGY);"],
     "docs/errors.md": ["EXPECT(status == CROSSDOCK_SUCCESS);"],
-    "docs/migrating.md": [HALO_WAS_COMPUTED, HALO_WAS_COMPUTED, HALO_WAS_COMPUTED, GHOSTS_WERE_ADDED,
+    "docs/migrating.md": [*[HALO_WAS_COMPUTED] * 6, GHOSTS_WERE_ADDED,
                           "EXPECT(received[0] == 5 && received[1] == 6);"],
 }
 
@@ -415,10 +432,10 @@ class Docs(unittest.TestCase):
                 self.run_program("CROSSDOCK_COMPILE_C", "shown.c", FRAME_OF_C % "\n".join(blocks))
 
     @unittest.skipUnless(os.environ.get("CROSSDOCK_COMPILE_C"), "there is no shared library")
-    def test_FragmentOfMigratingInCppRuns(self):
+    def test_FragmentsOfMigratingInCppRun(self):
         page = (PROJECT / "docs/migrating.md").read_text()
-        fragment, = [code for language, code in pages.fenced(page) if language == "cpp"]
-        self.run_program("CROSSDOCK_COMPILE_AND_LINK", "shown.cpp", FRAME_OF_CPP_THAT_RUNS % fragment)
+        blocks = [f"{{\n{code}}}" for language, code in pages.fenced(page) if language == "cpp"]
+        self.run_program("CROSSDOCK_COMPILE_AND_LINK", "shown.cpp", FRAME_OF_CPP_THAT_RUNS % "\n".join(blocks))
 
     def test_ExcerptsOfTheTutorialAreOfTheExamples(self):
         excerpts = [code for language, code in pages.fenced((PROJECT / "docs/tutorial.md").read_text())
@@ -430,8 +447,8 @@ class Docs(unittest.TestCase):
 
     @unittest.skipUnless(os.environ.get("CROSSDOCK_COMPILE_FORTRAN"), "the library was built without Fortran")
     def test_FragmentsInFortranRun(self):
-        page = (PROJECT / "satellites/fortran/docs/fortran.md").read_text()
-        fragments = [code for language, code in pages.fenced(page) if language == "fortran"]
+        fragments = [code for page in ("satellites/fortran/docs/fortran.md", "docs/migrating.md")
+                     for language, code in pages.fenced((PROJECT / page).read_text()) if language == "fortran"]
         procedures = [code for code in fragments if code.startswith("function ")]
         blocks = [BLOCK_OF_FORTRAN % code for code in fragments if code not in procedures]
         example = (PROJECT / "examples/histogram.f90").read_text()

@@ -777,6 +777,23 @@ TEST_F(DistributedGraph, ArgumentsMakeAnExchangeInOneCall) {
               num_ranks > 1 ? 1 : 0);
 }
 
+// Index lists: an entry for each value, whose displacement is the value's index.
+TEST_F(DistributedGraph, ArgumentsMayNameARankForEachValue) {
+    const ints values{10 * rank, 10 * rank + 1, 10 * rank + 2};
+    const int ranks_of_values[]{next, previous, next}, ones[]{1, 1, 1}, index[]{2, 0, 0};
+    const int sources[]{previous, next}, receive_counts[]{2, 1}, starts[]{1, 0};
+    ints slots{-1, -1, -1};
+    const crossdock_neighbor_alltoallv_int_arguments lists{
+        3, ranks_of_values, ones, index, 2, sources, receive_counts, starts, 0, nullptr};
+
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &lists, MPI_INT,
+                                                                     nullptr, &neighbor));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_INT));
+
+    EXPECT_EQ(slots, (ints{10 * next, 10 * previous + 2, 10 * previous}));
+}
+
 TEST_F(DistributedGraph, ArgumentsAreRefusedOnAllRanksOrNone) {
     const auto expect_refused = [&](crossdock_status status, const char* sentence, auto&& spoil) {
         auto given = narrow;
