@@ -665,6 +665,23 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_arrays(
     crossdock_neighbor_exchange* exchange, int64_t num_slots, const void* slots, int64_t num_items,
     void* items, int64_t values_per_item, MPI_Datatype datatype, MPI_Op operation);
 
+/// @brief As `start`, with several arrays of one datatype in one set of messages. Fields of different datatypes travel
+/// by `start` with one structured datatype, whose displacements are the distances of the arrays.
+/// @param num_fields  at least 1; equal on all ranks
+/// @param items       of each field, as `items` of `start`
+/// @param slots       likewise
+/// @param datatype    lower bound 0, true extent at most its extent; values travel with their gaps
+crossdock_status crossdock_neighbor_exchange_start_fields(crossdock_neighbor_exchange* exchange,
+                                                          int64_t num_fields,
+                                                          const void* const* items,
+                                                          void* const* slots,
+                                                          MPI_Datatype datatype);
+
+/// @brief As `start_reverse`, likewise; the operation combines value by value.
+crossdock_status crossdock_neighbor_exchange_start_reverse_fields(
+    crossdock_neighbor_exchange* exchange, int64_t num_fields, const void* const* slots,
+    void* const* items, MPI_Datatype datatype, MPI_Op operation);
+
 crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* exchange,
                                                   int* is_complete);
 crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange);

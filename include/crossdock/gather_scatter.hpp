@@ -41,35 +41,10 @@ struct gather_options {
     measure_options measure = {};
 };
 
-/// @brief Where items lie, in values: `width` of them together, and `step` from one item to the next.
-struct value_layout {
-    count_t step = 1;
-    count_t width = 1;
-};
-
 /// @brief Combines items of one array into another as a list says, value by value. Items may lie apart by different
 /// steps; both are as wide as `from`.
 using combine_values = std::function<void(std::byte* to, count_t to_step, const std::byte* from,
                                           value_layout from_layout, const copy_list& list)>;
-
-/// @brief to[j][c] = op(to[j][c], from[i][c]) for every pair (i, j) of `list` and every c, in order.
-template <class T, class Op>
-void combine_in_steps(T* to, count_t to_step, const T* from, value_layout from_layout,
-                      const copy_list& list, Op& op) {
-    if (from_layout.width == 1 && from_layout.step == 1 && to_step == 1)
-        return combine_items(to, from, list, op);
-    list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
-        from_piece.with_lookup([&](auto from_index) {
-            to_piece.with_lookup([&](auto to_index) {
-                for (count_t k = 0; k < to_piece.size; ++k) {
-                    T* const into = to + to_index(k) * to_step;
-                    const T* const read = from + from_index(k) * from_layout.step;
-                    for (count_t c = 0; c < from_layout.width; ++c) into[c] = op(into[c], read[c]);
-                }
-            });
-        });
-    });
-}
 
 /// @brief The values of every id: `per_id` of them together in each of the arrays.
 struct value_arrays {
@@ -98,12 +73,6 @@ struct gather_call {
     /// Values of one id that lie together in an array.
     count_t values_per_id = 1;
 };
-
-/// @brief Arrays that outlive the call, in a list that need not: variables, or spans of them.
-template <class R>
-concept lasting_fields = std::ranges::input_range<R> &&
-    lasting_items<std::ranges::range_reference_t<R>> &&
-    (std::ranges::borrowed_range<R> || lasting_items<std::ranges::range_value_t<R>>);
 
 /// @brief Combines the values of all copies of an id, wherever they are, and gives every copy the result.
 ///

@@ -71,6 +71,12 @@ concept item_range = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 template <class R>
 concept lasting_items = item_range<R> && std::ranges::borrowed_range<R>;
 
+/// @brief Arrays that outlive the call, in a list that need not: variables, or spans of them.
+template <class R>
+concept lasting_fields = std::ranges::input_range<R> &&
+    lasting_items<std::ranges::range_reference_t<R>> &&
+    (std::ranges::borrowed_range<R> || lasting_items<std::ranges::range_value_t<R>>);
+
 /// @brief A temporary that takes its values with it.
 template <class R>
 concept temporary_range = std::ranges::range<R> && !std::ranges::borrowed_range<R>;
@@ -89,8 +95,8 @@ concept same_items =
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
-/// | idle | `start`, `start_reverse`, `duplicate` | `start`, `start_reverse`: active |
-/// | idle | `exchange`, `reverse`, `prepare` | idle |
+/// | idle | `start`, `start_reverse`, those of fields, `duplicate` | starts: active |
+/// | idle | `forward`, `reverse`, those of fields, `prepare` | idle |
 /// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
 /// | moved from, or closed by `close` | destruction, assignment, `close`, `is_active` | |
 /// | the context is closed | as idle, but nothing that communicates | |
@@ -222,6 +228,24 @@ class neighbor_exchange {
     template <temporary_range Items>
     void start_bytes(Items&& items, std::span<std::byte> slots, std::size_t item_bytes) = delete;
 
+    /// @brief As `start`, with several arrays in one set of messages.
+    ///
+    /// The values that are sent are copied now, and what has come is copied to the slots when the exchange is complete.
+    /// @param items  arrays of one type, each as `items` of `start`; equally many on all ranks
+    /// @param slots  as many, each as `slots` of `start`
+    /// @throws error(errc::invalid_argument)  there is no array
+    /// @throws error(errc::size_mismatch)     there are not as many arrays of items as of slots; as `start`
+    template <lasting_fields Items, lasting_fields Slots>
+    requires same_items<std::ranges::range_value_t<Items>, std::ranges::range_value_t<Slots>>
+    void start_fields(Items&& items, Slots&& slots) {
+        start_fields_bytes(bytes_of_all<const std::byte>(items), bytes_of_all<std::byte>(slots),
+                           sizeof(std::ranges::range_value_t<std::ranges::range_value_t<Items>>));
+    }
+
+    /// @brief As above, with values of a size that is known only when the program runs.
+    void start_fields_bytes(std::span<const std::span<const std::byte>> items,
+                            std::span<const std::span<std::byte>> slots, std::size_t value_bytes);
+
     /// @brief As above, with values of an MPI datatype, one per item, `extent` apart. Contiguous types travel as bytes,
     /// others are packed by MPI. The size of an item is the datatype's size; in reverse, its extent.
     /// @param datatype  committed, at least one byte; may be freed once the exchange is complete
@@ -265,6 +289,35 @@ class neighbor_exchange {
     void start_reverse_bytes(Slots&& slots, std::span<std::byte> items, std::size_t item_bytes,
                              combine_function combine) = delete;
 
+    /// @brief As `start_reverse`, with several arrays in one set of messages.
+    /// @param slots  arrays of one type, each as `slots` of `start_reverse`; equally many on all ranks
+    /// @param items  as many, each as `items` of `start_reverse`
+    /// @throws as `start_fields`
+    template <lasting_fields Slots, lasting_fields Items, class Op>
+    requires same_items<std::ranges::range_value_t<Slots>, std::ranges::range_value_t<Items>>
+    void start_reverse_fields(Slots&& slots, Items&& items, Op op) {
+        using T = std::ranges::range_value_t<std::ranges::range_value_t<Slots>>;
+        using value = typename operands<T, Op>::type;
+        const auto width =
+            std::ranges::distance(slots) * static_cast<count_t>(operands<T, Op>::per_item);
+        start_reverse_fields_bytes(
+            bytes_of_all<const std::byte>(slots), bytes_of_all<std::byte>(items), sizeof(T),
+            with_reserve([&] {
+                return combine_function([op, width](std::byte* to, const std::byte* from,
+                                                    const copy_list& list) mutable {
+                    combine_in_steps(reinterpret_cast<value*>(to), width,
+                                     reinterpret_cast<const value*>(from), {width, width}, list,
+                                     op);
+                });
+            }));
+    }
+
+    /// @brief As above, with values of a size that is known only when the program runs.
+    /// @param combine  of items that are the values of all arrays, one after the other
+    void start_reverse_fields_bytes(std::span<const std::span<const std::byte>> slots,
+                                    std::span<const std::span<std::byte>> items,
+                                    std::size_t value_bytes, combine_function combine);
+
     /// @brief As above, with values of an MPI datatype and an MPI operation.
     /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is readable in full
     /// extents
@@ -297,6 +350,20 @@ class neighbor_exchange {
     requires same_items<Items, Slots>
     void forward(const Items& items, Slots&& slots) {
         start(items, slots);
+        wait();
+    }
+
+    /// @brief `start_fields` and `wait`.
+    template <std::ranges::input_range Items, std::ranges::input_range Slots>
+    void forward_fields(Items&& items, Slots&& slots) {
+        start_fields(items, slots);
+        wait();
+    }
+
+    /// @brief `start_reverse_fields` and `wait`.
+    template <std::ranges::input_range Slots, std::ranges::input_range Items, class Op>
+    void reverse_fields(Slots&& slots, Items&& items, Op op) {
+        start_reverse_fields(slots, items, std::move(op));
         wait();
     }
 
@@ -333,6 +400,21 @@ class neighbor_exchange {
     static std::span<std::byte> writable_bytes_of(R& range) {
         return std::as_writable_bytes(
             std::span(std::ranges::data(range), std::ranges::size(range)));
+    }
+
+    template <class Byte, class Fields>
+    static std::vector<std::span<Byte>> bytes_of_all(Fields& fields) {
+        return with_reserve([&] {
+            std::vector<std::span<Byte>> all;
+            for (auto&& field : fields) {
+                if constexpr (std::is_const_v<Byte>) {
+                    all.push_back(bytes_of(field));
+                } else {
+                    all.push_back(writable_bytes_of(field));
+                }
+            }
+            return all;
+        });
     }
 
     // Starts an exchange to which this rank gives nothing, by the fault of a rank.

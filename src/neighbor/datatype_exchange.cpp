@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "../base/throw_error.hpp"
@@ -36,6 +38,32 @@ void for_each_run(const copy_list& list, int most, Use&& use) {
             }
         });
     });
+}
+
+template <class Byte>
+std::vector<Byte*> places_of(std::span<const std::span<Byte>> fields) {
+    std::vector<Byte*> places;
+    for (const auto& field : fields) places.push_back(field.data());
+    return places;
+}
+
+// Calls `copy(bytes, in_packed, value)` for the values of all fields, which lie one after the other in an item.
+template <class Byte, class Copy>
+void copy_fields(const std::vector<Byte*>& fields, std::size_t value_bytes,
+                 std::span<const count_t> indices, std::byte* packed, const Copy& copy) {
+    const auto copy_values = [&](auto bytes) {
+        const std::size_t item_bytes = fields.size() * bytes;
+        for (std::size_t f = 0; f < fields.size(); ++f) {
+            for (const count_t index : indices) {
+                const auto i = static_cast<std::size_t>(index);
+                copy(bytes, packed + i * item_bytes + f * bytes, fields[f] + i * bytes);
+            }
+        }
+    };
+    // Copies of so many bytes need no call.
+    if (value_bytes == 8) return copy_values(std::integral_constant<std::size_t, 8>());
+    if (value_bytes == 4) return copy_values(std::integral_constant<std::size_t, 4>());
+    copy_values(value_bytes);
 }
 
 }  // namespace
@@ -81,11 +109,31 @@ void array_overlap::check_offset(const plan& p, count_t slots_after_items, std::
     allowed_ = here;
 }
 
-void packed_arrays::make(const plan& p, count_t item_bytes) {
+item_copy pack_fields(std::span<const std::span<const std::byte>> fields, std::size_t value_bytes) {
+    return [all = places_of(fields), value_bytes](std::span<const count_t> indices,
+                                                  std::byte* packed) {
+        copy_fields(all, value_bytes, indices, packed,
+                    [](auto bytes, std::byte* in_packed, const std::byte* value) {
+                        std::memcpy(in_packed, value, bytes);
+                    });
+    };
+}
+
+item_copy unpack_fields(std::span<const std::span<std::byte>> fields, std::size_t value_bytes) {
+    return [all = places_of(fields), value_bytes](std::span<const count_t> indices,
+                                                  std::byte* packed) {
+        copy_fields(all, value_bytes, indices, packed,
+                    [](auto bytes, const std::byte* in_packed, std::byte* value) {
+                        std::memcpy(value, in_packed, bytes);
+                    });
+    };
+}
+
+void packed_arrays::make(const plan& p, std::size_t item_bytes) {
     if (item_bytes_ == item_bytes) return;
     const auto allocate = [&](count_t num_values) {
         return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(num_values) *
-                                                           static_cast<std::size_t>(item_bytes));
+                                                           item_bytes);
     };
     item_bytes_ = 0;  // until all of them are made
     used_items_ = used_items(p);
@@ -95,19 +143,27 @@ void packed_arrays::make(const plan& p, count_t item_bytes) {
     item_bytes_ = item_bytes;
 }
 
-void packed_arrays::pack(const plan& p, const datatype_packer& from, const void* items,
-                         const datatype_packer& to, void* slots) {
-    make(p, from.item_bytes());
-    for (const count_t item : used_items_)
-        from.pack(items, item, items_.get() + item * item_bytes_);
-    target_.emplace(unpack_target{to, slots});
+void packed_arrays::pack(const plan& p, std::size_t item_bytes, const item_copy& pack_items,
+                         item_copy unpack_slots) {
+    make(p, item_bytes);
+    pack_items(used_items_, items());
+    is_reverse_ = false;
+    unpack_ = std::move(unpack_slots);
+}
+
+void packed_arrays::pack_reverse(const plan& p, std::size_t item_bytes, const item_copy& pack_slots,
+                                 const item_copy& pack_items, item_copy unpack_items) {
+    make(p, item_bytes);
+    pack_slots(filled_slots_, slots());
+    pack_items(used_items_, items());
+    is_reverse_ = true;
+    unpack_ = std::move(unpack_items);
 }
 
 void packed_arrays::unpack() {
-    if (!target_) return;
-    const auto [packer, slots] = *std::exchange(target_, std::nullopt);
-    for (const count_t slot : filled_slots_)
-        packer.unpack(slots_.get() + slot * item_bytes_, slots, slot);
+    if (!unpack_) return;
+    const auto copy = std::exchange(unpack_, nullptr);
+    is_reverse_ ? copy(used_items_, items()) : copy(filled_slots_, slots());
 }
 
 void packed_arrays::abandon() noexcept {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "../base/datatype_mpi.hpp"
@@ -53,44 +55,48 @@ class array_overlap {
     std::optional<relation> allowed_;
 };
 
-/// @brief Arrays of packed values, for exchanges of a datatype that is not contiguous.
+/// @brief Copies what lies at some indices of the user's arrays to or from packed items; item i is at
+/// `packed + i * item_bytes`.
+using item_copy = std::function<void(std::span<const count_t> indices, std::byte* packed)>;
+
+/// @brief Copies between several arrays and items that have a value of each.
+item_copy pack_fields(std::span<const std::span<const std::byte>> fields, std::size_t value_bytes);
+item_copy unpack_fields(std::span<const std::span<std::byte>> fields, std::size_t value_bytes);
+
+/// @brief Packed items and slots, for exchanges of values that do not lie together.
 ///
 /// They are kept from one exchange to the next of equally long values.
 class packed_arrays {
   public:
-    /// @brief Packs the items that the plan sends anywhere.
-    /// @param to     with as many bytes as `from`
-    /// @param slots  where `unpack` is to put what comes
-    void pack(const plan& p, const datatype_packer& from, const void* items,
-              const datatype_packer& to, void* slots);
+    /// @brief For an exchange of the items that the plan sends anywhere.
+    void pack(const plan& p, std::size_t item_bytes, const item_copy& pack_items,
+              item_copy unpack_slots);
+    /// @brief For a reverse exchange.
+    void pack_reverse(const plan& p, std::size_t item_bytes, const item_copy& pack_slots,
+                      const item_copy& pack_items, item_copy unpack_items);
 
-    const std::byte* items() const noexcept { return items_.get(); }
+    std::byte* items() const noexcept { return items_.get(); }
     std::byte* slots() const noexcept { return slots_.get(); }
 
-    /// @brief Unpacks the slots that were filled, if `pack` was called since the last time.
+    /// @brief Unpacks what came, if something was packed since the last time.
     void unpack();
 
-    /// @brief Takes back `pack`: there is nothing to unpack.
-    void forget() noexcept { target_.reset(); }
+    /// @brief Takes back what was packed: there is nothing to unpack.
+    void forget() noexcept { unpack_ = nullptr; }
 
     /// @brief Loses the arrays, because messages under way still use them.
     void abandon() noexcept;
 
   private:
-    // Where the packed slots go in the end.
-    struct unpack_target {
-        datatype_packer packer;
-        void* slots;
-    };
+    void make(const plan& p, std::size_t item_bytes);
 
-    void make(const plan& p, count_t item_bytes);
-
-    count_t item_bytes_ = 0;
+    std::size_t item_bytes_ = 0;
     std::vector<count_t> used_items_;
     std::vector<count_t> filled_slots_;
     std::unique_ptr<std::byte[]> items_;
     std::unique_ptr<std::byte[]> slots_;
-    std::optional<unpack_target> target_;
+    item_copy unpack_;  // null if nothing is to be unpacked
+    bool is_reverse_ = false;
 };
 
 /// @brief Combines values by an MPI operation. Values of a datatype with gaps are an extent apart.

@@ -90,6 +90,19 @@ void check_lengths(const plan& p, std::size_t items_bytes, std::size_t slots_byt
                    p.num_slots());
 }
 
+template <class ItemFields, class SlotFields>
+void check_fields(const plan& p, ItemFields items, SlotFields slots, std::size_t value_bytes) {
+    if (items.empty() && slots.empty())
+        throw_error_of(p.rank(), errc::invalid_argument, "there is no array; give at least one");
+    if (items.size() != slots.size()) {
+        throw_error_of(p.rank(), errc::size_mismatch,
+                       "there are {} arrays of items and {} of slots; give as many of each",
+                       items.size(), slots.size());
+    }
+    for (std::size_t f = 0; f < items.size(); ++f)
+        check_lengths(p, items[f].size(), slots[f].size(), value_bytes);
+}
+
 using plan_trials = trial_runs<plan_runner>;
 using only_runner = std::unique_ptr<plan_runner>;
 using tried_runners = std::unique_ptr<plan_trials>;
@@ -393,6 +406,18 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         }
     }
 
+    // What was packed.
+    void start_packed(direction to, std::size_t bytes, combine_function&& combine = {}) {
+        const bool is_forward = to == direction::forward;
+        try {
+            start(to, is_forward ? packed.items() : packed.slots(),
+                  is_forward ? packed.slots() : packed.items(), bytes, std::move(combine));
+        } catch (...) {
+            packed.forget();
+            throw;
+        }
+    }
+
     // Calls the executor. If its exchange is over and has failed, so is ours.
     template <class Part>
     auto look(Part&& part) {
@@ -530,6 +555,32 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
     state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
 }
 
+void neighbor_exchange::start_fields_bytes(std::span<const std::span<const std::byte>> items,
+                                           std::span<const std::span<std::byte>> slots,
+                                           std::size_t value_bytes) {
+    const std::size_t item_bytes = items.size() * value_bytes;
+    state().require(direction::forward, item_bytes, [&] {
+        check_fields(plan(), items, slots, value_bytes);
+        state().packed.pack(plan(), item_bytes, pack_fields(items, value_bytes),
+                            unpack_fields(slots, value_bytes));
+    });
+    state().start_packed(direction::forward, item_bytes);
+}
+
+void neighbor_exchange::start_reverse_fields_bytes(
+    std::span<const std::span<const std::byte>> slots, std::span<const std::span<std::byte>> items,
+    std::size_t value_bytes, combine_function combine) {
+    const std::size_t item_bytes = slots.size() * value_bytes;
+    state().require(direction::reverse, item_bytes, [&] {
+        check_fields(plan(), items, slots, value_bytes);
+        const std::vector<std::span<const std::byte>> before(items.begin(), items.end());
+        state().packed.pack_reverse(plan(), item_bytes, pack_fields(slots, value_bytes),
+                                    pack_fields(before, value_bytes),
+                                    unpack_fields(items, value_bytes));
+    });
+    state().start_packed(direction::reverse, item_bytes, std::move(combine));
+}
+
 void neighbor_exchange::start_empty(bool is_reverse, std::size_t item_bytes, rank_t failed) {
     auto& all = state();
     all.require_idle();
@@ -558,10 +609,8 @@ void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datat
 
 void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* slots,
                               MPI_Datatype slot_type) {
-    auto& packed = state().packed;
     std::size_t item_bytes = 0;
-    const void* packed_items = items;
-    void* packed_slots = slots;
+    bool is_packed = false;
     state().require(direction::forward, item_bytes, [&] {
         MPI_Comm comm = state().present().comm().get();
         const datatype_packer from(comm, item_type);
@@ -573,17 +622,22 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
                            "an item has {} bytes, but a slot {}: give datatypes of equal size",
                            from.item_bytes(), to.item_bytes());
         }
-        if (from.is_contiguous() && to.is_contiguous()) return;
-        packed.pack(plan(), from, items, to, slots);
-        packed_items = packed.items();
-        packed_slots = packed.slots();
+        is_packed = !from.is_contiguous() || !to.is_contiguous();
+        if (!is_packed) return;
+        const auto place = [=](std::byte* packed, count_t index) {
+            return packed + static_cast<std::size_t>(index) * item_bytes;
+        };
+        state().packed.pack(
+            plan(), item_bytes,
+            [&](std::span<const count_t> indices, std::byte* packed) {
+                for (const count_t item : indices) from.pack(items, item, place(packed, item));
+            },
+            [=](std::span<const count_t> indices, std::byte* packed) {
+                for (const count_t slot : indices) to.unpack(place(packed, slot), slots, slot);
+            });
     });
-    try {
-        state().start(direction::forward, packed_items, packed_slots, item_bytes);
-    } catch (...) {
-        packed.forget();
-        throw;
-    }
+    if (is_packed) return state().start_packed(direction::forward, item_bytes);
+    state().start(direction::forward, items, slots, item_bytes);
 }
 
 void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Datatype datatype,

@@ -32,7 +32,8 @@ CPP = {"compile_all": "compile", "discover": "discover_topology", "flush_to": "f
 PYTHON_WORDS = {"combine_fields": "combine", "first_index": "owned", "flush_to": "flush",
                 "from_needed_range": "from_needed", "from_string": "of", "id": "worker",
                 "num_tried_routes": "tried_routes", "push_urgent": "push", "size": "__len__", "start_fields": "start",
-                "start_types": "start", "tried_route": "tried_routes", "update_with": "update"}
+                "start_reverse_fields": "start_reverse", "start_types": "start", "tried_route": "tried_routes",
+                "update_with": "update"}
 # Lengths, types and addresses, which arrays of the other languages know.
 ONLY_IN_C = {"check_item", "create_from_arguments", "datatype", "num_gathered", "sizes", "start_arrays",
              "start_reverse_arrays"}

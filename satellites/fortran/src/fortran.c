@@ -215,6 +215,22 @@ crossdock_status crossdock_fortran_start_reverse_address(crossdock_neighbor_exch
                                                      MPI_Op_f2c(operation));
 }
 
+crossdock_status crossdock_fortran_start_fields(crossdock_neighbor_exchange* exchange,
+                                                int64_t num_fields, const void* const* items,
+                                                void* const* slots, MPI_Fint datatype) {
+    return crossdock_neighbor_exchange_start_fields(exchange, num_fields, items, slots,
+                                                    MPI_Type_f2c(datatype));
+}
+
+crossdock_status crossdock_fortran_start_reverse_fields(crossdock_neighbor_exchange* exchange,
+                                                        int64_t num_fields,
+                                                        const void* const* slots,
+                                                        void* const* items, MPI_Fint datatype,
+                                                        MPI_Fint operation) {
+    return crossdock_neighbor_exchange_start_reverse_fields(
+        exchange, num_fields, slots, items, MPI_Type_f2c(datatype), MPI_Op_f2c(operation));
+}
+
 /* @param addresses  of the values of each field */
 crossdock_status crossdock_fortran_gather_start_fields(crossdock_gather_scatter* shared,
                                                        int64_t num_fields,

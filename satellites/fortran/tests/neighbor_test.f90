@@ -44,6 +44,7 @@ program neighbor_test
     call every_type()
     call columns()
     call other_types()
+    call fields_together()
     call two_types()
     call two_at_once()
     call options()
@@ -210,6 +211,31 @@ contains
         ghosts = 1
         call halo%reverse(c_loc(ghosts), c_loc(x), MPI_REAL8, MPI_SUM, status)
         call expect(all(x == real(1 + times, real64)), "sums by a datatype of Fortran")
+        call halo%free()
+    end subroutine
+
+    subroutine fields_together()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64), target :: x(num_owned), y(num_owned), x_ghosts(size(needed)), y_ghosts(size(needed))
+        integer(int64) :: times(num_owned)
+        times = times_needed()
+        call halo%create(world, pattern, status)
+        x = real(value_of(owned()), real64)
+        y = -x
+        call halo%start_fields([c_loc(x), c_loc(y)], [c_loc(x_ghosts), c_loc(y_ghosts)], MPI_REAL8, status)
+        call halo%wait(status)
+        call expect(all(x_ghosts == real(value_of(needed), real64)), "the first field")
+        call expect(all(y_ghosts == -x_ghosts), "the second field")
+        x = 1
+        y = 2
+        x_ghosts = 1
+        y_ghosts = 3
+        call halo%start_reverse_fields([c_loc(x_ghosts), c_loc(y_ghosts)], [c_loc(x), c_loc(y)], MPI_REAL8, MPI_SUM, status)
+        call halo%wait(status)
+        call expect(all(x == real(1 + times, real64)), "sums of the first field")
+        call expect(all(y == real(2 + 3 * times, real64)), "sums of the second field")
+        call halo%start_fields([c_loc(x)], [c_loc(x_ghosts), c_loc(y_ghosts)], MPI_REAL8, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "there is no array; give at least one")
         call halo%free()
     end subroutine
 

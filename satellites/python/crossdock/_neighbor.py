@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -198,16 +198,17 @@ class NeighborExchange(Routed):
         """
         self._inner.prepare(dtype)
 
-    def start(self, items: Array, out: Array) -> None:
+    def start(self, items: Array | Sequence[Array], out: Array | Sequence[Array]) -> None:
         """Start to copy items into the slots that need them; waits for nobody, but where it makes items ready.
 
-        `items` and `out` may be views of one array, if no item that is sent lies where a slot is filled.
+        `items` and `out` may be views of one array, if no item that is sent lies where a slot is filled. Lists of
+        equally many arrays, of one dtype and equal trailing dimensions, travel in one set of messages.
 
         Parameters
         ----------
-        items : ndarray, shape (num_items, ...)
+        items : ndarray, shape (num_items, ...), or list of them
             Must not change until the exchange is complete.
-        out : ndarray, shape (num_slots, ...)
+        out : ndarray, shape (num_slots, ...), or list of as many
             Of the same dtype and trailing dimensions. Slots that no item comes to stay as they are.
 
         Raises
@@ -222,16 +223,17 @@ class NeighborExchange(Routed):
         """
         self._inner.start(items, out)
 
-    def start_reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> None:
+    def start_reverse(self, slots: Array | Sequence[Array], out: Array | Sequence[Array],
+                      op: _operations.Operation = "sum") -> None:
         """Start ``out[i] = op(out[i], all slots that item i is sent to)``; waits as `start`.
 
         Values combine in an order that depends on the plan alone: the same plan and input give the same bits.
 
         Parameters
         ----------
-        slots : ndarray, shape (num_slots, ...)
+        slots : ndarray, shape (num_slots, ...), or list of them
             Must not change until the exchange is complete.
-        out : ndarray, shape (num_items, ...)
+        out : ndarray, shape (num_items, ...), or list of as many
             Of the same dtype and trailing dimensions; combined into.
         op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
             Associative and commutative. A ufunc of two arguments may be any, one of ``numpy.frompyfunc`` excepted;
@@ -253,33 +255,50 @@ class NeighborExchange(Routed):
             self._inner.fail_start(is_reverse, str(fault))
             raise
 
-    def forward(self, items: Array, out: Array | None = None) -> Array:
+    @overload
+    def forward(self, items: Array, out: Array | None = None) -> Array: ...
+
+    @overload
+    def forward(self, items: Sequence[Array], out: Sequence[Array] | None = None) -> Sequence[Array]: ...
+
+    def forward(self, items: Array | Sequence[Array],
+                out: Array | Sequence[Array] | None = None) -> Array | Sequence[Array]:
         """Copy items into the slots that need them: `start` and `wait`.
 
         Parameters
         ----------
-        items : ndarray, shape (num_items, ...)
-        out : ndarray, shape (num_slots, ...), optional
-            By default a new array; slots that no item comes to are then zero.
+        items : ndarray, shape (num_items, ...), or list of them
+        out : ndarray, shape (num_slots, ...), or list of as many, optional
+            By default new arrays; slots that no item comes to are then zero.
 
         Returns
         -------
-        ndarray, shape (num_slots, ...)
+        ndarray, shape (num_slots, ...), or list of them
             `out`.
         """
         if out is None:
             with self._before_start():
-                items = extension.as_array(items, "items")
-                out = np.zeros((self.num_slots, *items.shape[1:]), items.dtype)
+                are_several = isinstance(items, (list, tuple))
+                arrays = [extension.as_array(one, "items") for one in (items if are_several else [items])]
+                made = [np.zeros((self.num_slots, *one.shape[1:]), one.dtype) for one in arrays]
+                out = made if are_several else made[0]
         self._inner.forward(items, out)
         return out
 
-    def reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> Array:
+    @overload
+    def reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> Array: ...
+
+    @overload
+    def reverse(self, slots: Sequence[Array], out: Sequence[Array],
+                op: _operations.Operation = "sum") -> Sequence[Array]: ...
+
+    def reverse(self, slots: Array | Sequence[Array], out: Array | Sequence[Array],
+                op: _operations.Operation = "sum") -> Array | Sequence[Array]:
         """Combine what is in the slots into the items: `start_reverse` and `wait`.
 
         Returns
         -------
-        ndarray, shape (num_items, ...)
+        ndarray, shape (num_items, ...), or list of them
             `out`.
         """
         self.start_reverse(slots, out, op)

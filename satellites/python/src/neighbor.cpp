@@ -5,6 +5,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <deque>
+
 #include "started_object.hpp"
 
 namespace crossdock::python {
@@ -18,10 +20,9 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
     using routed_object::routed_object;
     // Messages under way may use the arrays of an exchange that nobody has waited for.
     ~exchange_object() {
-        if (is_active()) {
-            items_.leak();
-            slots_.leak();
-        }
+        if (!is_active()) return;
+        for (auto& one : items_) one.leak();
+        for (auto& one : slots_) one.leak();
     }
 
     static std::unique_ptr<exchange_object> make(const shared_context& state, nb::handle of,
@@ -60,20 +61,33 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
         });
     }
 
+    // Each is an array, or a list of them.
     void start(nb::handle items, nb::handle slots) {
         const begin_scope scope(*state_);
         hold(false, items, "items", slots, "out");
-        begin([&](auto given_items, auto given_slots, std::size_t item_bytes) {
-            object_->start_bytes(given_items, given_slots, item_bytes);
+        go_on([&] {
+            without_gil([&] {
+                if (has_one())
+                    return object_->start_bytes(bytes_of(items_), bytes_of(slots_), bytes());
+                object_->start_fields_bytes(all_of<const std::byte>(items_),
+                                            all_of<std::byte>(slots_), bytes());
+            });
         });
     }
 
     void start_reverse(nb::handle slots, nb::handle items, nb::handle operation) {
         const begin_scope scope(*state_);
         hold(true, items, "out", slots, "slots", operation);
-        begin([&](auto given_items, auto given_slots, std::size_t item_bytes) {
-            object_->start_reverse_bytes(given_slots, given_items, item_bytes,
-                                         operation_.function());
+        go_on([&] {
+            without_gil([&] {
+                auto combine = operation_.function();
+                if (has_one())
+                    return object_->start_reverse_bytes(bytes_of(slots_), bytes_of(items_), bytes(),
+                                                        std::move(combine));
+                object_->start_reverse_fields_bytes(all_of<const std::byte>(slots_),
+                                                    all_of<std::byte>(items_), bytes(),
+                                                    std::move(combine));
+            });
         });
     }
 
@@ -95,34 +109,59 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
     count_t num_slots() const { return open().plan().num_slots(); }
     const std::string& route() const { return open().plan().route(); }
     void release() {
-        items_.release();
-        slots_.release();
+        for (auto& one : items_) one.release();
+        for (auto& one : slots_) one.release();
     }
 
   private:
+    using arrays = std::deque<item_array>;
+
+    static void hold_all(arrays& all, nb::handle given, const char* name, bool is_output) {
+        std::size_t num = 0;
+        const auto hold_next = [&](nb::handle one) {
+            if (num == all.size()) all.emplace_back();
+            all[num++].hold(one, name, is_output);
+        };
+        if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) {
+            for (nb::handle one : nb::borrow<nb::sequence>(given)) hold_next(one);
+            if (num == 0) raise_value_error(std::string(name) + " has no array");
+        } else {
+            hold_next(given);
+        }
+        while (all.size() > num) all.pop_back();
+    }
+
     void hold(bool is_reverse, nb::handle items, const char* items_name, nb::handle slots,
               const char* slots_name, nb::handle operation = {}) {
         require_idle();
         hold_or_fail(is_reverse, 0, [&](std::size_t& item_bytes) {
-            items_.hold(items, items_name, is_reverse);
-            item_bytes = items_.item_bytes();
-            slots_.hold(slots, slots_name, !is_reverse);
-            slots_.require_same_items(items_);
-            items_.require_length(num_items(), "the pattern has", "items");
-            slots_.require_length(num_slots(), "the pattern has", "slots");
-            if (operation.is_valid()) operation_.set(operation, items_.dtype(), item_bytes);
+            hold_all(items_, items, items_name, is_reverse);
+            item_bytes = items_.size() * bytes();
+            hold_all(slots_, slots, slots_name, !is_reverse);
+            for (const auto& one : items_) {
+                one.require_same_items(items_.front());
+                one.require_length(num_items(), "the pattern has", "items");
+            }
+            for (const auto& one : slots_) {
+                one.require_same_items(items_.front());
+                one.require_length(num_slots(), "the pattern has", "slots");
+            }
+            if (operation.is_valid()) operation_.set(operation, items_.front().dtype(), item_bytes);
         });
     }
 
-    template <class Start>
-    void begin(Start&& start) {
-        go_on([&] {
-            without_gil([&] { start(items_.bytes(), slots_.bytes(), items_.item_bytes()); });
-        });
+    bool has_one() const { return items_.size() == 1 && slots_.size() == 1; }
+    std::size_t bytes() const { return items_.front().item_bytes(); }
+    static std::span<std::byte> bytes_of(const arrays& all) { return all.front().bytes(); }
+    template <class Byte>
+    static std::vector<std::span<Byte>> all_of(const arrays& all) {
+        std::vector<std::span<Byte>> result;
+        for (const auto& one : all) result.push_back(one.bytes());
+        return result;
     }
 
-    item_array items_;
-    item_array slots_;
+    arrays items_;
+    arrays slots_;
 };
 
 }  // namespace

@@ -55,6 +55,38 @@ def test_start_and_wait_write_into_the_array(world, halo):
     assert np.array_equal(out, needed(world))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", STRUCTURED], ids=str)
+def test_fields_travel_together(world, lazy_halo, dtype):
+    dtype = np.dtype(dtype)
+    fields = [owned(world, dtype), owned(world, dtype)[::-1].copy()]
+    each = [lazy_halo.forward(field) for field in fields]
+    together = lazy_halo.forward(fields)
+    assert [one.tolist() for one in together] == [one.tolist() for one in each]
+    out = (np.zeros(2, dtype), np.zeros(2, dtype))
+    lazy_halo.start(tuple(fields), out)
+    lazy_halo.wait()
+    assert [one.tolist() for one in out] == [one.tolist() for one in each]
+
+
+def test_fields_come_home_and_combine(world, lazy_halo):
+    slots = [np.full(2, 1), np.full(2, 2)]
+    totals, expected = [np.arange(3), np.arange(3)], [np.arange(3), np.arange(3)]
+    for one, total in zip(slots, expected, strict=True):
+        lazy_halo.reverse(one, total, "max")
+    lazy_halo.reverse(slots, totals, "max")
+    assert [one.tolist() for one in totals] == [one.tolist() for one in expected]
+
+
+@pytest.mark.parametrize(("items", "out", "error"), [
+    ([], [], ValueError), ([np.zeros(3)], [], ValueError), ([np.zeros(3), np.zeros(3)], [np.zeros(2)], ValueError),
+    ([np.zeros(3), np.zeros(3, "i4")], [np.zeros(2), np.zeros(2)], TypeError),
+    ([np.zeros(3), np.zeros(2)], [np.zeros(2), np.zeros(2)], ValueError), ([1.0, 2.0, 3.0], np.zeros(2), TypeError)])
+def test_fields_that_do_not_fit_are_refused_and_nothing_is_active(halo, items, out, error):
+    with pytest.raises(error):
+        halo.start(items, out)
+    assert not halo.is_active
+
+
 def test_two_exchanges_may_be_active(world, halo):
     with halo.duplicate() as other:
         first, second = np.zeros(2), np.zeros(2)

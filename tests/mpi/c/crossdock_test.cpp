@@ -562,6 +562,39 @@ TEST_F(Communication, ArraysMayHaveSeveralValuesForEachItem) {
     EXPECT_EQ(totals[1], num_ranks);
 }
 
+TEST_F(Communication, FieldsTravelTogether) {
+    const auto neighbor = make_neighbor(on("three_step"));
+    const auto first = items();
+    doubles second(first), slots(needed.size(), -1), more(slots), expected(filled());
+    for (double& value : second) value = -value;
+    const void* sent[] = {first.data(), second.data()};
+    void* filled_fields[] = {slots.data(), more.data()};
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_start_fields(neighbor, 2, sent, filled_fields, MPI_DOUBLE));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+    EXPECT_EQ(slots, expected);
+    for (double& value : expected) value = -value;
+    EXPECT_EQ(more, expected);
+
+    const doubles ones(slots.size(), 1), twos(slots.size(), 2);
+    doubles sums(first.size()), products(first.size());
+    const void* given[] = {ones.data(), twos.data()};
+    void* combined[] = {sums.data(), products.data()};
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_reverse_fields(neighbor, 2, given, combined,
+                                                                    MPI_DOUBLE, MPI_SUM));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+    doubles alone(first.size());
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, ones.data(), alone.data(),
+                                                       MPI_DOUBLE, MPI_SUM));
+    EXPECT_EQ(sums, alone);
+    for (double& value : alone) value *= 2;
+    EXPECT_EQ(products, alone);
+
+    EXPECT_EQ(
+        crossdock_neighbor_exchange_start_fields(neighbor, 0, sent, filled_fields, MPI_DOUBLE),
+        CROSSDOCK_INVALID_ARGUMENT);
+}
+
 TEST_F(Communication, APlanMayHaveBeenCompiledBefore) {
     const auto options = on("three_step");
     const auto plan = made<crossdock_plan>(crossdock_plan_compile, context, pattern, &options);

@@ -976,6 +976,86 @@ TEST_F(Neighbor, BytesAreItemsOfAnySize) {
     expect_thrown(errc::size_mismatch, [&] { halo.start_bytes({}, {}, 8); });
 }
 
+template <class T>
+void expect_fields_as_one_by_one(neighbor_exchange& halo, const std::vector<pattern>& patterns,
+                                 rank_t rank) {
+    constexpr int num_fields = 3;
+    std::vector<std::vector<T>> items, slots, expected_slots_of;
+    std::vector<std::vector<T>> totals, expected_totals;
+    const pattern& p = patterns[static_cast<std::size_t>(rank)];
+    for (int f = 0; f < num_fields; ++f) {
+        items.push_back(items_of<T>(p, 10 * f));
+        slots.emplace_back(static_cast<std::size_t>(p.num_slots), T{5});
+        expected_slots_of.push_back(expected_slots<T>(patterns, rank, 10 * f, T{5}));
+        totals.push_back(items_of<T>(p, f));
+        expected_totals.push_back(totals.back());
+        halo.reverse(expected_slots_of.back(), expected_totals.back(), sum{});
+    }
+    halo.forward_fields(items, slots);
+    EXPECT_EQ(slots, expected_slots_of);
+    halo.start_reverse_fields(slots, totals, sum{});
+    halo.wait();
+    EXPECT_EQ(totals, expected_totals);
+}
+
+TEST_F(Neighbor, FieldsTravelInOneSetOfMessages) {
+    for (const char* route : {"direct", "three_step", "hypercube"}) {
+        for (const char* executor : {"persistent", "shared_memory"}) {
+            SCOPED_TRACE(std::string(route) + " " + executor);
+            for (const auto& patterns : {ring, all_to_all}) {
+                neighbor_exchange halo(where, mine(patterns),
+                                       {.route = route, .executor = executor});
+                expect_fields_as_one_by_one<double>(halo, patterns, rank);
+                expect_fields_as_one_by_one<float>(halo, patterns, rank);
+                expect_fields_as_one_by_one<std::int16_t>(halo, patterns, rank);
+            }
+        }
+    }
+}
+
+TEST_F(Neighbor, FieldsAreSpansOfOneArrayToo) {
+    neighbor_exchange halo(where, mine(ring), {.route = "direct"});
+    const std::array<double, 2> x{1.0 + rank, -1.0 - rank};
+    std::array<double, 2> ghosts{};
+    const std::span all_x(x);
+    const std::span all_ghosts(ghosts);
+    halo.start_fields(std::array{all_x.first(1), all_x.last(1)},
+                      std::array{all_ghosts.first(1), all_ghosts.last(1)});
+    halo.wait();
+    const double source = 1.0 + (rank + num_ranks - 1) % num_ranks;
+    EXPECT_EQ(ghosts, (std::array<double, 2>{source, -source}));
+}
+
+TEST_F(Neighbor, FieldsThatDoNotFitAreAnErrorOfTheirRank) {
+    neighbor_exchange halo(where, mine(ring), {.route = "direct"});
+    std::vector<std::vector<double>> items(2, std::vector<double>(1, 1.0));
+    std::vector<std::vector<double>> slots(2, std::vector<double>(1));
+    const auto expect_refused = [&](errc code, auto&& start) {
+        if (rank == 0) {
+            expect_thrown(code, start);
+        } else {
+            halo.start_fields(items, slots);
+            if (rank == 1) {
+                expect_thrown(errc::peer_failed, [&] { halo.wait(); });
+            } else {
+                halo.wait();
+            }
+        }
+    };
+    if (num_ranks == 1) return;
+    expect_refused(errc::size_mismatch, [&] {
+        halo.start_fields(items, std::vector<std::span<double>>{std::span(slots[0])});
+    });
+    expect_refused(errc::size_mismatch, [&] {
+        halo.start_fields(items, std::vector<std::span<double>>{std::span(slots[0]), {}});
+    });
+    expect_refused(errc::invalid_argument, [&] {
+        halo.start_fields(std::vector<std::span<double>>{}, std::vector<std::span<double>>{});
+    });
+    halo.forward_fields(items, slots);
+    EXPECT_EQ(slots, items);
+}
+
 TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
     plan::contents other;
     other.rank = rank;

@@ -229,4 +229,29 @@ void combine_items(T* to, const T* from, const copy_list& list, Op& op) {
     });
 }
 
+/// @brief Where items lie, in values: `width` of them together, and `step` from one item to the next.
+struct value_layout {
+    count_t step = 1;
+    count_t width = 1;
+};
+
+/// @brief to[j][c] = op(to[j][c], from[i][c]) for every pair (i, j) of `list` and every c, in order.
+template <class T, class Op>
+void combine_in_steps(T* to, count_t to_step, const T* from, value_layout from_layout,
+                      const copy_list& list, Op& op) {
+    if (from_layout.width == 1 && from_layout.step == 1 && to_step == 1)
+        return combine_items(to, from, list, op);
+    list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
+        from_piece.with_lookup([&](auto from_index) {
+            to_piece.with_lookup([&](auto to_index) {
+                for (count_t k = 0; k < to_piece.size; ++k) {
+                    T* const into = to + to_index(k) * to_step;
+                    const T* const read = from + from_index(k) * from_layout.step;
+                    for (count_t c = 0; c < from_layout.width; ++c) into[c] = op(into[c], read[c]);
+                }
+            });
+        });
+    });
+}
+
 }  // namespace crossdock
