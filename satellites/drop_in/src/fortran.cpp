@@ -304,6 +304,9 @@ CROSSDOCK_FORTRAN(9, MPI_Dist_graph_create, mpi_dist_graph_create)
 CROSSDOCK_FORTRAN(6, MPI_Graph_create, mpi_graph_create)
 CROSSDOCK_FORTRAN(6, MPI_Cart_create, mpi_cart_create)
 CROSSDOCK_FORTRAN(3, MPI_Cart_sub, mpi_cart_sub)
+// Without `ierror`.
+extern "C" void mpi_pcontrol_(const MPI_Fint* level) { MPI_Pcontrol(*level); }
+extern "C" [[gnu::alias("mpi_pcontrol_")]] decltype(mpi_pcontrol_) mpi_pcontrol_f08_;
 CROSSDOCK_FORTRAN(2, MPI_Comm_dup, mpi_comm_dup)
 CROSSDOCK_FORTRAN(3, MPI_Comm_dup_with_info, mpi_comm_dup_with_info)
 CROSSDOCK_FORTRAN(1, MPI_Comm_free, mpi_comm_free)

@@ -111,6 +111,7 @@ report* report::of_process() {
 }
 
 void report::tell() const {
+    if (!is_told_) return;
     const bool is_table = std::string(destination()) == "1";
     std::string text;
     double saved = 0, by_mpi = 0;

@@ -2,6 +2,7 @@
 /// @brief What the drop-in did for each call of the program: CROSSDOCK_REPORT.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,10 +49,14 @@ class report {
     /// rank of a communicator tells of its calls.
     void tell() const;
 
+    /// @brief Whether `tell` of this process does something, as it does at first.
+    static void set_told(bool is_told) { is_told_ = is_told; }
+
   private:
     using call_site = std::tuple<int, std::string, const void*>;
 
     std::map<call_site, call_facts> calls_;
+    static inline std::atomic<bool> is_told_ = true;
 };
 
 }  // namespace crossdock::drop_in

@@ -332,6 +332,12 @@ CROSSDOCK_TAKE_ALL(_c, MPI_Count, MPI_Aint)
 
 extern "C" {
 
+// How a program controls a report that its environment asks for. The ranks go on counting: what is counted is agreed.
+int MPI_Pcontrol(const int level, ...) {
+    report::set_told(level != 0);
+    return PMPI_Pcontrol(level);
+}
+
 // What completes a request can be sent once MPI has started it.
 int MPI_Start(MPI_Request* request) {
     if (may_be_own_at(request) && start_invisible(*request)) return MPI_SUCCESS;

@@ -17,7 +17,7 @@ import unittest
 
 LIBRARY, *COMMAND = sys.argv[1:]
 TAKEN = re.compile("mpix?_(i?neighbor_|i?alltoall|start|wait|test|request_|cancel|dist_graph|graph|cart|"
-                   "comm_(dup|free|disconnect))")
+                   "comm_(dup|free|disconnect)|pcontrol)")
 
 
 class Fortran(unittest.TestCase):

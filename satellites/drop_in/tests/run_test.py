@@ -150,6 +150,14 @@ class Run(unittest.TestCase):
         self.assertEqual((first["along_plan"], second["along_plan"]), (1, 20) if is_used else (0, 0))
         self.assertEqual({first["why"], second["why"]}, {"faster than MPI" if is_used else "not faster than MPI"})
 
+    def test_ProgramsControlTheReport(self):
+        def lines(*levels):
+            return run("--route", "direct", "--", *TWO_PLACES, *levels, CROSSDOCK_REPORT="1").stderr.splitlines()
+
+        others = [line for line in lines("0") if not line.startswith(("crossdock: LD_PRELOAD", "crossdock: CROSSDOCK_ROUTE"))]
+        self.assertEqual(others, [])
+        self.assertEqual(len(lines("0", "1")), len(lines()))
+
     def test_PrintsATable(self):
         done = run("--route", "direct", "--", *OVERLAPPING, CROSSDOCK_REPORT="1")
 

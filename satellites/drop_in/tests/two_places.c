@@ -1,6 +1,8 @@
-/* Calls from two places on one communicator, with the same counts: as a program warms up, and goes on. */
+/* Calls from two places on one communicator, with the same counts: as a program warms up, and goes on. Arguments are
+ * levels for MPI_Pcontrol, one after the other. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 int main(int argc, char** argv) {
     int rank, num_ranks, i, neighbors[2], num_faults = 0;
@@ -25,6 +27,7 @@ int main(int argc, char** argv) {
                                ring);
         num_faults += received[0] != neighbors[0] - i || received[1] != neighbors[1] - i;
     }
+    for (i = 1; i < argc; ++i) MPI_Pcontrol(atoi(argv[i]));
     if (num_faults > 0) printf("rank %d: %d exchanges brought something else\n", rank, num_faults);
     MPI_Comm_free(&ring);
     MPI_Finalize();
