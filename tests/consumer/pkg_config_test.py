@@ -48,6 +48,19 @@ class PkgConfig(unittest.TestCase):
             self.build_and_run(f"crossdock-{package}", os.environ["CROSSDOCK_MPICC"],
                                str(FOLDER / f"project/{name}.c"))
 
+    def test_headers_with_names_of_other_libraries_are_not_found_by_accident(self):
+        names = ("gslib.h", "locality_aware.h", "mpi_advance.h", "mpix.h")
+        found = {}
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "names.c"
+            source.write_text("".join(f"#if __has_include(<{name}>)\n{name}\n#endif\n" for name in names))
+            for package in ("", "-core", "-analysis", "-gslib", "-mpi-advance"):
+                flags = pkg_config("--cflags", f"crossdock{package}")
+                found[package] = run(os.environ["CROSSDOCK_MPICC"], "-nostdinc", "-E", "-P", *flags, str(source)).split()
+
+        self.assertEqual(found, {"": [], "-core": [], "-analysis": [], "-gslib": [],
+                                 "-mpi-advance": ["locality_aware.h", "mpi_advance.h"]})
+
     def test_programs_without_mpi(self):
         for name in ("core", "analysis"):
             self.build_and_run(f"crossdock-{name}", os.environ["CROSSDOCK_CXX"], "-std=c++20",
