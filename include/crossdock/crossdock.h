@@ -51,10 +51,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CROSSDOCK_VERSION_MAJOR 0
-#define CROSSDOCK_VERSION_MINOR 1
-#define CROSSDOCK_VERSION_PATCH 0
-#define CROSSDOCK_VERSION "0.1.0"
+#include "crossdock/version.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -120,6 +117,11 @@ crossdock_status crossdock_free(void* memory);
 
 /// @brief The version of the library that is linked, which may be newer than this header's.
 crossdock_status crossdock_version(int* major, int* minor, int* patch);
+
+/// @brief What the library is that is linked, as one line of JSON: version, commit, build and MPI. `configuration` of
+/// crossdock/configuration.hpp says what is in it. May be called before MPI_Init and after MPI_Finalize.
+/// @param result  freed with `crossdock_free`
+crossdock_status crossdock_configuration(char** result);
 
 /// @name For libraries on top of this one
 ///

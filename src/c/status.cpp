@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "crossdock/communicator.hpp"
+#include "crossdock/configuration.hpp"
 #include "handles.hpp"
 
 using crossdock::errc;
@@ -147,4 +148,9 @@ crossdock_status crossdock_version(int* major, int* minor, int* patch) {
         *minor = CROSSDOCK_VERSION_MINOR;
         *patch = CROSSDOCK_VERSION_PATCH;
     });
+}
+
+crossdock_status crossdock_configuration(char** result) {
+    return crossdock::c::give_text(crossdock::c::no_handle, result, "result",
+                                   [] { return crossdock::configuration(); });
 }

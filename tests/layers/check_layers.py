@@ -49,14 +49,14 @@ def may_include(module):
 
 # The module of each header that users include; those of `detail` lie in a folder of their module.
 MODULE_OF_PUBLIC = {
-    "base": "block_partition communicator error operation types",
+    "base": "block_partition communicator error operation types version",
     "topology": "discover_topology topology",
     "pattern": "make_pattern pattern",
     "route": "route",
     "plan": "plan",
     "model": "machine price",
     "select": "route_choice",
-    "context": "context",
+    "context": "configuration context",
     "c": "extend",
     "schedule": "schedule",
     "exchange": "exchange_algorithm sparse_exchange",

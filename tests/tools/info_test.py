@@ -14,6 +14,17 @@ class Info(unittest.TestCase):
         self.assertEqual(found["topology"]["text"], "1")
         self.assertEqual(found["topology"]["level"], "node")
 
+    def test_SaysWhatTheLibraryIs(self):
+        found = crossdock_json("info")
+        what = found["configuration"]
+        lines = crossdock("info").stdout.splitlines()
+
+        self.assertEqual((what["schema"], what["version"]), ("crossdock.configuration/1", found["version"]))
+        self.assertEqual(what["mpi"]["library"], found["mpi"]["library"])
+        self.assertTrue(what["build"]["with"]["tools"])
+        self.assertEqual(lines[0], f"crossdock  {found['version']}, commit {what['commit'] or 'unknown'}")
+        self.assertEqual(lines[1].split(",")[0], f"built      {what['build']['type']} by {what['build']['compiler']}")
+
     def test_OneRankSpeaksForAll(self):
         found = crossdock_json("info", ranks=3)
 

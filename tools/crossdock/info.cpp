@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/configuration.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/route.hpp"
 #include "tools/crossdock/all_ranks.hpp"
@@ -47,6 +48,7 @@ void print_json(const info_options& options, const topology& regions, rank_t num
     const json document{
         {"schema", "crossdock.info/1"},
         {"version", CROSSDOCK_VERSION},
+        {"configuration", json::parse(configuration())},
         {"mpi", {{"library", mpi_version()}, {"ranks", num_processes}}},
         {"topology",
          {{"text", regions.to_string()},
@@ -59,8 +61,18 @@ void print_json(const info_options& options, const topology& regions, rank_t num
 }
 
 void print_table(const info_options& options, const topology& regions, rank_t num_processes) {
-    print("crossdock  {}\n", CROSSDOCK_VERSION);
-    print("MPI        {}, ranks: {}\n", mpi_version(), num_processes);
+    const auto all = json::parse(configuration());
+    const auto& build = all["build"];
+    std::vector<std::string> parts;
+    for (const auto& [part, is_there] : build["with"].items())
+        if (is_there) parts.push_back(part);
+    tool::print("crossdock  {}, commit {}\n", CROSSDOCK_VERSION,
+                all["commit"].is_null() ? "unknown" : all["commit"].get<std::string>());
+    tool::print("built      {} by {}, {} libraries, with {}\n", build["type"].get<std::string>(),
+                build["compiler"].get<std::string>(), build["shared"] ? "shared" : "static",
+                fmt::join(parts, ", "));
+    print("MPI        {}, built for standard {}, ranks: {}\n", mpi_version(),
+          all["mpi"]["standard"].get<std::string>(), num_processes);
     print("topology   {} ({}), ranks: {}, regions: {}\n\n", regions.to_string(),
           options.topology_text.empty() ? "by " + options.level : "as given", regions.num_ranks(),
           regions.num_regions());

@@ -12,6 +12,7 @@ first argument of everything that communicates:
 from crossdock import errors, planning
 from crossdock._array import DistributedArray, PreparedBatch
 from crossdock._context import Context, Topology
+from crossdock._extension import configuration
 from crossdock._gather import GatherScatter, flag_duplicates
 from crossdock._matrix import DistributedMatrix, TransposedMatrix
 from crossdock._neighbor import NeighborExchange, Plan
@@ -25,5 +26,5 @@ __version__ = "0.1.0"
 __all__ = [
     "Context", "DistributedArray", "DistributedMatrix", "GatherScatter", "Message", "NeighborExchange", "NeighborList",
     "Pattern", "Plan", "PreparedBatch", "Received", "Stream", "StreamPort", "Topology", "Traffic",
-    "TransposedMatrix", "flag_duplicates", "planning", "sparse_exchange", *errors.__all__,
+    "TransposedMatrix", "configuration", "flag_duplicates", "planning", "sparse_exchange", *errors.__all__,
 ]

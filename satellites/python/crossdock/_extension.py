@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from types import ModuleType
 from typing import Any, Callable, TypeVar, cast
 
@@ -49,6 +50,14 @@ def load(version: str) -> ModuleType:
 
 
 extension = load(MPI.Get_library_version().split("\0")[0])
+
+
+def configuration() -> dict[str, Any]:
+    """Return what the library is: its version, how it was built, and its MPI.
+
+    The keys are those of the JSON that ``crossdock::configuration`` of C++ returns.
+    """
+    return cast(dict[str, Any], json.loads(extension.configuration()))
 
 
 def inner_property(name: str, kind: Callable[[Any], T], doc: str) -> T:

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "crossdock/configuration.hpp"
 #include "support.hpp"
 
 namespace crossdock::python {
@@ -35,6 +36,7 @@ NB_MODULE(_crossdock, module) {
     using namespace crossdock::python;
     nb::register_exception_translator(translate);
     module.def("mpi_version", mpi_version);
+    module.def("configuration", crossdock::configuration);
     module.def("as_array", [](nb::handle given, const std::string& name) {
         return as_array(given, name.c_str());
     });

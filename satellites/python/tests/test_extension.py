@@ -1,5 +1,6 @@
 import pytest
 
+import crossdock
 from crossdock import _extension
 
 OPEN_MPI = "Open MPI v9.9.9, package: another"
@@ -41,3 +42,10 @@ def test_what_an_extension_lacks_itself_is_not_hidden(monkeypatch):
     monkeypatch.setattr(_extension.importlib, "import_module", lack_another)
     with pytest.raises(ModuleNotFoundError, match="other"):
         _extension.load(OPEN_MPI)
+
+
+def test_the_configuration_is_that_of_the_extension():
+    found = crossdock.configuration()
+    assert (found["schema"], found["version"]) == ("crossdock.configuration/1", crossdock.__version__)
+    assert _extension.extension.mpi_version().startswith(found["mpi"]["library"])
+    assert found["build"]["with"]["python"] is True

@@ -2,7 +2,20 @@
 #include <crossdock/crossdock.h>
 #include <string.h>
 
+#if __has_include(<gslib.h>) || __has_include(<mpi_advance.h>) || __has_include(<mpix.h>)
+#error "a header with the name of another library's is found without asking for it"
+#endif
+
+static int has_version(void) {
+    char* text = NULL;
+    int has = crossdock_configuration(&text) == CROSSDOCK_SUCCESS &&
+              strstr(text, "\"version\":\"" PACKAGE_VERSION "\"") != NULL;
+    crossdock_free(text);
+    return has;
+}
+
 int main(int argc, char** argv) {
+    const int is_known_before = has_version();
     MPI_Init(&argc, &argv);
 
     int num_regions = 0;
@@ -19,5 +32,5 @@ int main(int argc, char** argv) {
     crossdock_context_free(world);
 
     MPI_Finalize();
-    return is_as_expected ? 0 : 1;
+    return is_known_before && is_as_expected && has_version() ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,35 @@ TEST(Version, IsTheHeaders) {
 
     EXPECT_EQ(number(major) + "." + number(minor) + "." + number(patch), CROSSDOCK_VERSION);
     expect_nulls(crossdock_version, {"major", "minor", "patch"}, &major, &minor, &patch);
+}
+
+TEST(Version, IsComparedByNumbers) {
+    EXPECT_TRUE(CROSSDOCK_VERSION_AT_LEAST(0, 0, 9));
+    EXPECT_EQ(CROSSDOCK_VERSION_AT_LEAST(CROSSDOCK_VERSION_MAJOR, CROSSDOCK_VERSION_MINOR,
+                                         CROSSDOCK_VERSION_PATCH),
+              1);
+    EXPECT_FALSE(CROSSDOCK_VERSION_AT_LEAST(CROSSDOCK_VERSION_MAJOR, CROSSDOCK_VERSION_MINOR,
+                                            CROSSDOCK_VERSION_PATCH + 1));
+    EXPECT_FALSE(
+        CROSSDOCK_VERSION_AT_LEAST(CROSSDOCK_VERSION_MAJOR, CROSSDOCK_VERSION_MINOR + 1, 0));
+    EXPECT_FALSE(CROSSDOCK_VERSION_AT_LEAST(CROSSDOCK_VERSION_MAJOR + 1, 0, 0));
+}
+
+TEST(Configuration, HasTheVersionOfTheHeaderAndTheMpiThatRuns) {
+    char* text = nullptr;
+    ASSERT_SUCCESS(crossdock_configuration(&text));
+    const auto all = nlohmann::json::parse(text);
+    EXPECT_SUCCESS(crossdock_free(text));
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(library, &length);
+
+    EXPECT_EQ(all["schema"], "crossdock.configuration/1");
+    EXPECT_EQ(all["version"], CROSSDOCK_VERSION);
+    EXPECT_TRUE(std::string(library).starts_with(all["mpi"]["library"].get<std::string>()));
+    EXPECT_EQ(all["mpi"]["standard"], number(MPI_VERSION) + "." + number(MPI_SUBVERSION));
+    EXPECT_TRUE(all["build"]["with"]["mpi_advance"]);
+    expect_nulls(crossdock_configuration, {"result"}, &text);
 }
 
 TEST(Free, OfNothingSucceeds) {

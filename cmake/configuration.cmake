@@ -1,0 +1,52 @@
+# Writes what `crossdock::configuration` says of the build into a source file of the library.
+find_package(Git QUIET)
+set(commit)
+if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/COMMIT)  # from packaging/source-archive
+  file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/COMMIT commit LIMIT_COUNT 1)
+elseif(GIT_FOUND AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/.git)
+  execute_process(COMMAND ${GIT_EXECUTABLE} describe --always --dirty --abbrev=12 --exclude=*
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(commit)
+  set(commit "\"${commit}\"")
+else()
+  set(commit null)
+endif()
+
+set(with)
+foreach(part drop_in fortran gslib hypre mpi_advance petsc python tools)
+  set(target crossdock_${part})
+  if(part STREQUAL "drop_in")
+    set(target crossdock_mpi)
+  elseif(part STREQUAL "python")
+    set(target _crossdock)
+  elseif(part STREQUAL "tools")
+    set(target crossdock_tool)
+  endif()
+  set(is_there false)
+  if(TARGET ${target})
+    set(is_there true)
+  endif()
+  list(APPEND with "\"${part}\": ${is_there}")
+endforeach()
+list(JOIN with ", " with)
+set(are_shared false)
+if(BUILD_SHARED_LIBS)
+  set(are_shared true)
+endif()
+
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/build_text.cpp @ONLY CONTENT
+"namespace crossdock {
+
+extern const char* const build_text;
+const char* const build_text = R\"json({
+\"schema\": \"crossdock.configuration/1\", \"version\": \"${PROJECT_VERSION}\", \"commit\": ${commit},
+\"build\": {
+  \"compiler\": \"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\", \"type\": \"${CMAKE_BUILD_TYPE}\",
+  \"shared\": ${are_shared},
+  \"with\": {${with}}}
+})json\";
+
+}  // namespace crossdock
+")
+target_sources(crossdock_mpi_part PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated/build_text.cpp)
