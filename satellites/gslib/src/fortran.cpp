@@ -48,9 +48,18 @@ value_type type_of(int dom) {
 
 gs_op operation_of(int op) { return op >= 1 && op <= gs_op_n ? gs_op(op - 1) : gs_op_n; }
 
+// In MPI 5 the numbers of Fortran's handles are C's, and the header of its ABI has no other function for them.
+MPI_Comm comm_of(sint handle) {
+#if MPI_VERSION >= 5
+    return MPI_Comm_fromint(handle);
+#else
+    return MPI_Comm_f2c(handle);
+#endif
+}
+
 // A communicator of Fortran's. A wrong number of ranks is refused, as by null.
-comm ranks_of(const MPI_Fint* handle, const sint* np) {
-    comm ranks{0, 0, MPI_Comm_f2c(*handle)};
+comm ranks_of(const sint* handle, const sint* np) {
+    comm ranks{0, 0, comm_of(*handle)};
     int num_ranks = 0;
     MPI_Comm_size(ranks.c, &num_ranks);
     if (num_ranks != *np) ranks.c = MPI_COMM_NULL;
@@ -121,15 +130,15 @@ gs_data* gs_hf2c(sint handle) {
 extern "C" {
 #pragma GCC visibility push(default)
 
-void fgslib_gs_setup_pick_(sint* handle, const slong* id, const sint* n,
-                           const MPI_Fint* comm_handle, const sint* np, const sint* method) {
+void fgslib_gs_setup_pick_(sint* handle, const slong* id, const sint* n, const sint* comm_handle,
+                           const sint* np, const sint* method) {
     const auto ranks = ranks_of(comm_handle, np);
     auto* const made = gs_setup(id, as_count(n), &ranks, 0, gs_method(*method), 0);
     *handle = made ? static_cast<sint>(handles().size()) : -1;
     if (made) handles().push_back(made);
 }
 
-void fgslib_gs_setup_(sint* handle, const slong* id, const sint* n, const MPI_Fint* comm_handle,
+void fgslib_gs_setup_(sint* handle, const slong* id, const sint* n, const sint* comm_handle,
                       const sint* np) {
     const sint method = gs_auto;
     fgslib_gs_setup_pick_(handle, id, n, comm_handle, np, &method);
@@ -140,7 +149,7 @@ void fgslib_gs_free_(const sint* handle) {
     if (gs_hf2c(*handle)) handles()[static_cast<std::size_t>(*handle)] = nullptr;
 }
 
-void fgslib_gs_unique_(slong* id, const sint* n, const MPI_Fint* comm_handle, const sint* np) {
+void fgslib_gs_unique_(slong* id, const sint* n, const sint* comm_handle, const sint* np) {
     const auto ranks = ranks_of(comm_handle, np);
     gs_unique(id, as_count(n), &ranks);
 }
