@@ -42,9 +42,12 @@ int main(int argc, char** argv) {
         exchange(kept[i], num_calls);
         expect_refusal(MPI_Comm_free(&handle));
         exchange(kept[i], num_calls);
+#ifdef OPEN_MPI
+        // MPICH 5.0 does so with MPI_COMM_SELF.
         handle = kept[i];
         expect_refusal(MPI_Comm_disconnect(&handle));
         exchange(kept[i], num_calls);
+#endif
     }
     MPI_Allreduce(MPI_IN_PLACE, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
