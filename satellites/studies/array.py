@@ -55,8 +55,6 @@ RUNS = [
     # The study's sizes, whose vertices hold their own edges, and its collectives in each stage.
     ["--ranks", 4096, "--edges-per-rank", 1 << 17, "--workloads", "pointers", "--graphs", "rgg", "--plain", "posted",
      "--routes", "grid:2,grid:3,hypercube", "--uncombined", "grid:2,grid:3,hypercube", "--collective-stages"],
-    ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighbors", "--graphs", "rgg", "--plain", "posted",
-     "--routes", "grid:2,grid:3,grid:4,hypercube", "--uncombined", "grid:2,hypercube", "--collective-stages"],
     ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighbors", "--graphs", "rmat_unscrambled",
      "--plain", "none", "--routes", "grid:2,hypercube", "--uncombined", "none", "--collective-stages"],
 ]
