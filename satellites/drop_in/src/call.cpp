@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "crossdock/extend.hpp"
 #include "own_requests.hpp"
@@ -26,27 +27,54 @@ struct alltoallw_arguments {
     std::vector<MPI_Datatype> types;
 };
 
-// An exchange by MPI itself, on the twin of the user's communicator.
+// An exchange by MPI itself, on the twin of the user's communicator. With all ranks, most of which may have nothing for
+// each other, by single messages.
 class exchange_of_mpi {
   public:
     explicit exchange_of_mpi(const neighbor_call& call)
         : sends_(call.sends), receives_(call.receives) {
+        if (!call.on->has_topology()) {
+            send_alone(call);
+            return;
+        }
         CROSSDOCK_MPI(CROSSDOCK_WIDEST(Ineighbor_alltoallw)(
             call.sends.buffer(), sends_.counts.data(), sends_.offsets.data(), sends_.types.data(),
             call.receives.buffer(), receives_.counts.data(), receives_.offsets.data(),
-            receives_.types.data(), call.on->twin(), &request_));
+            receives_.types.data(), call.on->twin(), &requests_.emplace_back(MPI_REQUEST_NULL)));
     }
 
     bool test() {
-        int is_complete = 0;
-        CROSSDOCK_MPI(MPI_Test(&request_, &is_complete, MPI_STATUS_IGNORE));
-        return is_complete != 0;
+        int are_complete = 0;
+        CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
+                                  &are_complete, MPI_STATUSES_IGNORE));
+        return are_complete != 0;
     }
 
   private:
+    // The calls of a communicator send in one order on all ranks.
+    void send_alone(const neighbor_call& call) {
+        const auto for_each = [&](const call_side& side, const neighbors& all, auto&& start) {
+            for (std::size_t i = 0; i < all.ranks.size(); ++i)
+                if (side.layout().lengths[i] > 0)
+                    start(side.begin_of(i), side.blocks()[i], all.ranks[i],
+                          &requests_.emplace_back(MPI_REQUEST_NULL));
+        };
+        for_each(call.receives, call.on->sources(),
+                 [&](void* to, const block& one, rank_t source, MPI_Request* request) {
+                     CROSSDOCK_MPI(CROSSDOCK_WIDEST(Irecv)(to, one.count, one.type, source, tag,
+                                                           call.on->twin(), request));
+                 });
+        for_each(call.sends, call.on->destinations(),
+                 [&](const void* from, const block& one, rank_t destination, MPI_Request* request) {
+                     CROSSDOCK_MPI(CROSSDOCK_WIDEST(Isend)(from, one.count, one.type, destination,
+                                                           tag, call.on->twin(), request));
+                 });
+    }
+
+    static constexpr int tag = 0;  // as of the messages of single edges
     alltoallw_arguments sends_;
     alltoallw_arguments receives_;
-    MPI_Request request_ = MPI_REQUEST_NULL;
+    std::vector<MPI_Request> requests_;
 };
 
 void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
@@ -69,7 +97,10 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
             engine.end_blocking();
             by_mpi.emplace(call);
         } else {
-            if (decided.plan->makes_next(form)) call.on->begin_set_up();
+            if (decided.plan->makes_next(form)) {
+                call.on->wait_for_all();
+                call.on->begin_set_up();
+            }
             one = &decided.plan->next_instance(form);
             engine.end_blocking();
             engine.wait_until([&] { return !one->is_active(); });

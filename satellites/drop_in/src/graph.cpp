@@ -403,6 +403,12 @@ void graph::question::conclude() {
     calls_.conclude(votes_);
 }
 
+void graph::wait_for_all() const {
+    MPI_Request all_are_here = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibarrier(twin_, &all_are_here));
+    where_->comm().wait(all_are_here);
+}
+
 void graph::begin_set_up() const {
     progress_engine::of_process().begin_blocking(twin_, terms_.key);
 }
@@ -552,9 +558,7 @@ void graph::close() {
     last.wait();
     progress_engine::of_process().wait_until(
         [this] { return progress_engine::is_finalizing() || num_persistent == 0; });
-    MPI_Request all_free = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibarrier(twin_, &all_free));
-    where_->comm().wait(all_free);
+    wait_for_all();
     progress_engine::of_process().wait_until([this] { return is_idle(); });
     begin_set_up();
     kinds_ = {};

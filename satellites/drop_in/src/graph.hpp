@@ -70,6 +70,7 @@ class graph {
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
     const context& where() const noexcept { return *where_; }
+    bool has_topology() const noexcept { return has_topology_; }
     /// @brief Whether all ranks of the user's communicator have a part in it.
     bool has_all_ranks() const noexcept { return has_all_ranks_; }
     /// @brief Whether this rank is alone, for want of neighbors: nothing is told of its calls.
@@ -129,9 +130,12 @@ class graph {
                     call_facts* facts = nullptr);
 
     /// @brief Waits until all ranks may set something up for the call that has its turn.
+    /// @pre all ranks are in it
     /// @par Collective
     /// Yes, in turn; blocks.
     void begin_set_up() const;
+    /// @brief Waits until all ranks are in the call that has its turn.
+    void wait_for_all() const;
 
     /// @brief The answers of all ranks to whether they go on like this.
     /// @par Collective

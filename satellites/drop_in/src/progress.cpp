@@ -230,24 +230,17 @@ progress_engine::abstention::~abstention() { --of_process().num_abstentions_; }
 void progress_engine::begin_blocking(MPI_Comm comm, std::int64_t key) {
     auto& self = *current_;
     if (voter_ == &self) return;
-    const auto complete = [&](MPI_Request request) {
-        wait_until([&] {
-            int is_complete = 0;
-            CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
-            return is_complete != 0;
-        });
-    };
-    // A rank that is not there yet may be busy with a call that this rank makes only later.
-    MPI_Request all_are_here = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibarrier(comm, &all_are_here));
-    complete(all_are_here);
     self.wanted_key = key;
     for (int may_all = 0; !may_all;) {
         may_all = may_vote_for(key);
         voter_ = may_all ? &self : voter_ == &self ? nullptr : voter_;
         MPI_Request vote = MPI_REQUEST_NULL;
         CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, &may_all, 1, MPI_INT, MPI_MIN, comm, &vote));
-        complete(vote);
+        wait_until([&] {
+            int is_complete = 0;
+            CROSSDOCK_MPI(MPI_Test(&vote, &is_complete, MPI_STATUS_IGNORE));
+            return is_complete != 0;
+        });
         // Among few ranks a vote may be over at once, and the body whose turn it is would never run.
         if (!may_all) suspend();
     }

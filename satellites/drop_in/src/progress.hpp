@@ -94,8 +94,9 @@ class progress_engine final : private suspension {
     /// @brief Whether one thread alone makes communicators with exchanges.
     static bool has_one_maker();
 
-    /// @brief Waits until all ranks of `comm` are about to set something up in the same call, and none of them in
-    /// another one. It lasts until `end_blocking`, or the end of the body that runs.
+    /// @brief Waits until no rank of `comm` sets something up in another call. It lasts until `end_blocking`, or the end
+    /// of the body that runs.
+    /// @pre all ranks are in the call: one that is not there yet may be busy with another that this rank makes only later
     /// @param key  the same on all ranks, and not that of another communicator
     /// @par Collective
     /// Yes, over `comm`.
