@@ -165,13 +165,21 @@ std::int64_t random_key() {
     return static_cast<std::int64_t>((std::uint64_t{random()} << 31) ^ random());
 }
 
+// Not where several threads could make it.
+bool may_share(MPI_Comm user) {
+    int order = MPI_UNEQUAL;
+    CROSSDOCK_MPI(MPI_Comm_compare(user, MPI_COMM_WORLD, &order));
+    return (order == MPI_IDENT || order == MPI_CONGRUENT) && progress_engine::has_one_maker();
+}
+
 // What all ranks can do. Collectives among ranks of which only some poll would be different functions.
 graph_terms agree_on_graph(MPI_Comm comm, bool has_neighbors) {
     constexpr auto others_key = std::numeric_limits<std::int64_t>::max();
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(comm, &rank));
     std::array<std::int64_t, 3> least{static_cast<int>(progress_engine::place_here()),
-                                      has_neighbors, rank == 0 ? random_key() : others_key};
+                                      has_neighbors && may_share(comm),
+                                      rank == 0 ? random_key() : others_key};
     CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, comm));
     graph_terms agreed{static_cast<progress_place>(least[0]), least[1] != 0, least[2]};
     if (agreed.place != progress_place::intercepted) return agreed;
@@ -230,13 +238,6 @@ struct shared_place {
 std::optional<shared_place>& shared() {
     static auto& one = *new std::optional<shared_place>;
     return one;
-}
-
-// Not where several threads could make it.
-bool may_share(MPI_Comm user) {
-    int order = MPI_UNEQUAL;
-    CROSSDOCK_MPI(MPI_Comm_compare(user, MPI_COMM_WORLD, &order));
-    return (order == MPI_IDENT || order == MPI_CONGRUENT) && progress_engine::has_one_maker();
 }
 
 }  // namespace
@@ -298,7 +299,7 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
       number_(num_graphs++),
       has_topology_(has_topology),
       terms_(agreed),
-      shares_context_(agreed.have_all_neighbors && may_share(user)),
+      shares_context_(agreed.share_context),
       sources_(std::move(sources)),
       destinations_(std::move(destinations)) {
     MPI_Comm bare = MPI_COMM_NULL;

@@ -22,9 +22,9 @@ namespace crossdock::drop_in {
 
 /// @brief What all ranks find out together when a communicator gets a graph.
 struct graph_terms {
-    progress_place place;     ///< for all ranks
-    bool have_all_neighbors;  ///< all ranks have some
-    std::int64_t key;         ///< that of no other graph
+    progress_place place;  ///< for all ranks
+    bool share_context;    ///< all ranks have neighbors, and may share a context
+    std::int64_t key;      ///< that of no other graph
 };
 
 /// @brief A trial that need not be repeated. Those of a graph, or of all that share a context, are in one order on all
