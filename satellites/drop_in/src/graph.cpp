@@ -602,8 +602,10 @@ int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
 bool graph::agrees_to_close() const noexcept {
     int num_left = num_persistent;
     MPI_Request reduction = MPI_REQUEST_NULL;
+    // Ranks without neighbors may have left calls out on the user's communicator, which MPI counts.
+    MPI_Comm comm = shares_context_ ? user_ : where_->comm().get();
     const int code =
-        PMPI_Iallreduce(MPI_IN_PLACE, &num_left, 1, MPI_INT, MPI_SUM, user_, &reduction);
+        PMPI_Iallreduce(MPI_IN_PLACE, &num_left, 1, MPI_INT, MPI_SUM, comm, &reduction);
     return complete(code, reduction) == MPI_SUCCESS && num_left == 0;
 }
 
