@@ -14,24 +14,9 @@ namespace {
 // Of items that are `width` numbers each.
 template <class T, class Op>
 combine_function combining(count_t width, Op op) {
-    if (width == 1) {
-        return [op](std::byte* to, const std::byte* from, const copy_list& list) {
-            combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
-        };
-    }
     return [op, width](std::byte* to, const std::byte* from, const copy_list& list) {
-        list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
-            from_piece.with_lookup([&](auto from_index) {
-                to_piece.with_lookup([&](auto to_index) {
-                    for (count_t k = 0; k < to_piece.size; ++k) {
-                        T* const into = reinterpret_cast<T*>(to) + to_index(k) * width;
-                        const T* const values =
-                            reinterpret_cast<const T*>(from) + from_index(k) * width;
-                        std::transform(into, into + width, values, into, op);
-                    }
-                });
-            });
-        });
+        combine_in_steps(reinterpret_cast<T*>(to), width, reinterpret_cast<const T*>(from),
+                         {width, width}, list, op);
     };
 }
 
