@@ -96,12 +96,8 @@ void start(gather_scatter& shared, const std::optional<crossdock::error>& fault,
         combine = combination_of(datatype, operation, how.values_per_id * num_fields);
         // Not before: what is too much for MPI is not prepared for.
         bytes_per_id = static_cast<std::size_t>(how.values_per_id) * given.size() * value_bytes;
-        const auto num_bytes =
-            static_cast<std::size_t>(shared.num_ids() * how.values_per_id) * value_bytes;
-        for (void* const field : given) {
-            if (num_bytes > 0) require(field, "values");
-            arrays.emplace_back(static_cast<std::byte*>(field), num_bytes);
-        }
+        arrays = fields_of<std::byte>(fields, num_fields, shared.num_ids() * how.values_per_id,
+                                      value_bytes, "values");
     });
     shared.start_bytes(arrays, value_bytes, std::move(combine), how);
 }

@@ -122,6 +122,20 @@ std::span<const T> array(const T* data, count_t length, const char* what) {
     return {data, static_cast<std::size_t>(length)};
 }
 
+/// @brief The arrays of several fields, each of so many values.
+template <class Byte, class Pointer>
+std::vector<std::span<Byte>> fields_of(const Pointer* arrays, count_t num_fields,
+                                       count_t num_values, std::size_t value_bytes,
+                                       const char* what) {
+    const std::size_t num_bytes = static_cast<std::size_t>(num_values) * value_bytes;
+    std::vector<std::span<Byte>> fields;
+    for (const auto one : array(arrays, num_fields, "fields")) {
+        if (num_bytes > 0) require(one, what);
+        fields.emplace_back(static_cast<Byte*>(one), num_bytes);
+    }
+    return fields;
+}
+
 /// @brief An element of a list.
 /// @param what  for the text: "route 7 is outside [0, 5)"
 /// @throws error(errc::invalid_argument)

@@ -77,19 +77,6 @@ crossdock_status crossdock_neighbor_exchange_create_from_plan(
 
 namespace {
 
-// The array of each field, of so many values.
-template <class Byte, class Pointer>
-std::vector<std::span<Byte>> fields_of(const Pointer* arrays, int64_t num_fields,
-                                       count_t num_values, std::size_t value_bytes) {
-    const std::size_t num_bytes = static_cast<std::size_t>(num_values) * value_bytes;
-    std::vector<std::span<Byte>> fields;
-    for (const auto one : array(arrays, num_fields, "fields")) {
-        if (num_bytes > 0) require(one, "a field");
-        fields.emplace_back(static_cast<Byte*>(one), num_bytes);
-    }
-    return fields;
-}
-
 // MPI takes the ranks of a distributed graph in its order, which MPI_Dist_graph_create may change.
 void require_same_ranks(const crossdock::communicator& comm, MPI_Comm graph) {
     int relation = MPI_UNEQUAL;
@@ -334,8 +321,9 @@ crossdock_status crossdock_neighbor_exchange_start_fields(crossdock_neighbor_exc
             value_bytes = bytes_of_items(1, datatype);
             item_bytes = value_bytes * array(items, num_fields, "items").size();
             const auto& p = to_start.plan();
-            from = fields_of<const std::byte>(items, num_fields, p.num_items(), value_bytes);
-            to = fields_of<std::byte>(slots, num_fields, p.num_slots(), value_bytes);
+            from = fields_of<const std::byte>(items, num_fields, p.num_items(), value_bytes,
+                                              "a field");
+            to = fields_of<std::byte>(slots, num_fields, p.num_slots(), value_bytes, "a field");
         });
         to_start.start_fields_bytes(from, to, value_bytes);
     });
@@ -354,8 +342,9 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_fields(
             value_bytes = bytes_of_items(1, datatype);
             item_bytes = value_bytes * array(slots, num_fields, "slots").size();
             const auto& p = to_start.plan();
-            from = fields_of<const std::byte>(slots, num_fields, p.num_slots(), value_bytes);
-            to = fields_of<std::byte>(items, num_fields, p.num_items(), value_bytes);
+            from = fields_of<const std::byte>(slots, num_fields, p.num_slots(), value_bytes,
+                                              "a field");
+            to = fields_of<std::byte>(items, num_fields, p.num_items(), value_bytes, "a field");
             by = crossdock::combination_of(datatype, operation,
                                            crossdock::checked_cast<int>(num_fields));
         });
