@@ -60,8 +60,8 @@ class call_side {
     /// @brief Makes the datatypes its own, so that the user may free his.
     void keep_types();
 
-    /// @brief As in the buffer; or one block after the other, if MPI_Pack has to make them: they have gaps, overlap, lie
-    /// far apart, or are in a device's memory.
+    /// @brief As in the buffer; or one block after the other, if MPI_Pack has to make them: they have gaps, overlap,
+    /// lie far apart, or are in a device's memory.
     const side_layout& layout() const noexcept { return layout_; }
     std::span<const block> blocks() const noexcept { return blocks_; }
     bool is_shared() const noexcept { return is_shared_; }

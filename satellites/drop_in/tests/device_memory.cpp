@@ -1,5 +1,5 @@
-// Buffers in a device's memory, which only MPI may read and write: here at another address, so that whoever else touches
-// it ends the program. The driver, whose path is the argument, is loaded while calls go along a plan.
+// Buffers in a device's memory, which only MPI may read and write: here at another address, so that whoever else
+// touches it ends the program. The driver, whose path is the argument, is loaded while calls go along a plan.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>

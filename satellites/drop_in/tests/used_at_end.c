@@ -1,5 +1,6 @@
 // A program that still uses a communicator with a topology while MPI_Finalize deletes the attributes of MPI_COMM_SELF,
-// and whose rank 0 asks for MPI_THREAD_MULTIPLE while the others do not, with which MPICH 5.0 hangs when it makes windows.
+// and whose rank 0 asks for MPI_THREAD_MULTIPLE while the others do not, with which MPICH 5.0 hangs when it makes
+// windows.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// As Ginkgo's distributed matrices gather rows: sizes by MPI_Alltoall, and then a loop of MPI_Ialltoallv over all ranks,
-// with the local part of the product before the wait.
+// As Ginkgo's distributed matrices gather rows: sizes by MPI_Alltoall, and then a loop of MPI_Ialltoallv over all
+// ranks, with the local part of the product before the wait.
 #include <stdlib.h>
 
 #include "boxes.h"

@@ -1,6 +1,6 @@
 /// @file
-/// @brief The names of MPI Advance 2.0 and some that its later versions add, for C and C++: a program written for them compiles with this
-/// header in place of MPI Advance's, and links with libcrossdock_mpi_advance.
+/// @brief The names of MPI Advance 2.0 and some that its later versions add, for C and C++: a program
+/// written for them compiles with this header in place of MPI Advance's, and links with libcrossdock_mpi_advance.
 ///
 /// The header lies in a folder of its own, which a program may search for "locality_aware.h".
 /// docs/mpi-advance.md says of every name what runs on what.
