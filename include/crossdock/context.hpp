@@ -1,5 +1,5 @@
 /// @file
-/// @brief Where communication takes place: the ranks, their topology and their machine.
+/// @brief Where communication takes place: the ranks, their topology and their machine; and by which library.
 #pragma once
 
 #include <memory>
@@ -135,5 +135,16 @@ std::string asked_untried_route(const context& where, const std::string& route);
 /// @brief Throws where the topology or the nodes of a context are not of its ranks.
 /// @throws error(errc::size_mismatch)
 void check_sizes(const context& where);
+
+/// @brief What the linked library is, as one line of JSON of the schema `crossdock.configuration/1`.
+///
+/// - `version`, and `commit`: that of the sources when CMake was last run, with `-dirty` if they had changes; null if
+///   unknown;
+/// - `build`: the compiler, CMake's build type, whether the libraries are shared, and `with`, which optional parts are
+///   there;
+/// - `mpi`: the library that runs, and the version of MPI's standard in the header that this library was built with.
+///
+/// May be called before MPI_Init and after MPI_Finalize.
+std::string configuration();
 
 }  // namespace crossdock

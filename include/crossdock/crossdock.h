@@ -119,7 +119,7 @@ crossdock_status crossdock_free(void* memory);
 crossdock_status crossdock_version(int* major, int* minor, int* patch);
 
 /// @brief What the library is that is linked, as one line of JSON: version, commit, build and MPI. `configuration` of
-/// crossdock/configuration.hpp says what is in it. May be called before MPI_Init and after MPI_Finalize.
+/// crossdock/context.hpp says what is in it. May be called before MPI_Init and after MPI_Finalize.
 /// @param result  freed with `crossdock_free`
 crossdock_status crossdock_configuration(char** result);
 

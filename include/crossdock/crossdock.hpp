@@ -2,7 +2,6 @@
 /// @brief All that communicates, and what it is made with: all of `crossdock::crossdock` and `crossdock::core`.
 #pragma once
 
-#include "crossdock/configuration.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/core.hpp"
 #include "crossdock/discover_topology.hpp"

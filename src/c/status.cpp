@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "crossdock/communicator.hpp"
-#include "crossdock/configuration.hpp"
+#include "crossdock/context.hpp"
 #include "handles.hpp"
 
 using crossdock::errc;

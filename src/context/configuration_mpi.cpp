@@ -1,10 +1,8 @@
-#include "crossdock/configuration.hpp"
+#include "crossdock/context.hpp"
 
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
-
-#include "crossdock/communicator.hpp"
 
 namespace crossdock {
 

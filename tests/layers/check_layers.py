@@ -56,7 +56,7 @@ MODULE_OF_PUBLIC = {
     "plan": "plan",
     "model": "machine price",
     "select": "route_choice",
-    "context": "configuration context",
+    "context": "context",
     "c": "extend",
     "schedule": "schedule",
     "exchange": "exchange_algorithm sparse_exchange",

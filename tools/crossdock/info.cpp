@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/configuration.hpp"
+#include "crossdock/context.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/route.hpp"
 #include "tools/crossdock/all_ranks.hpp"

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "crossdock/configuration.hpp"
+#include "crossdock/context.hpp"
 #include "support.hpp"
 
 namespace crossdock::python {
