@@ -28,7 +28,9 @@ FRAME = """
 #include <thread>
 #include <vector>
 #include "crossdock/crossdock.hpp"
-namespace crossdock {
+"""
+FRAGMENTS_OF_PAGE = """
+namespace crossdock::page_%d {
 %s
 void shown() {
 %s
@@ -409,11 +411,12 @@ class Docs(unittest.TestCase):
         self.assertGreaterEqual(num_programs, 1)
 
     def test_FragmentsOfPagesCompile(self):
-        for page, names in NAMES_OF_FRAGMENTS.items():
-            with self.subTest(page=page):
-                fragments = [f"{{\n{code}}}" for language, code in pages.fenced((PROJECT / page).read_text())
-                             if language == "cpp"]
-                self.compile({"fragments.cpp": FRAME % (names, "\n".join(fragments))})
+        program = FRAME
+        for number, (page, names) in enumerate(NAMES_OF_FRAGMENTS.items()):
+            fragments = [f'{{\n#line 1 "fragment of {page}"\n{code}}}'
+                         for language, code in pages.fenced((PROJECT / page).read_text()) if language == "cpp"]
+            program += FRAGMENTS_OF_PAGE % (number, names, "\n".join(fragments))
+        self.compile({"fragments.cpp": program})
 
     def test_FragmentsForHypreAreOfItsExample(self):
         example = (PROJECT / "examples/hypre_matvec.cpp").read_text()
@@ -461,8 +464,8 @@ class Docs(unittest.TestCase):
         program, declaration, entry = recipe("A new route in ten minutes")
         declared = with_lines("src/route/routes.hpp", "std::unique_ptr<route> make_direct(", declaration)
         registered = with_lines("src/route/registry.cpp", '        {"direct"', entry)
-        self.compile({"routes.hpp": declared, "hub.cpp": program}, PROJECT / "src/route")
-        self.compile({"routes.hpp": declared, "registry.cpp": registered}, PROJECT / "src/route")
+        self.compile({"routes.hpp": declared, "hub.cpp": program, "registry.cpp": registered,
+                      "both.cpp": '#include "hub.cpp"\n#include "registry.cpp"\n'}, PROJECT / "src/route")
 
     def test_RecipeOfAnOperationCompiles(self):
         operation, entry = recipe("A new operation")
@@ -479,16 +482,17 @@ class Docs(unittest.TestCase):
         program, declaration, entry = recipe("A new verb of the command line")
         folder = "tools/crossdock"
         declared = with_lines(f"{folder}/verbs.hpp", "void add_info(", declaration)
-        self.compile({f"{folder}/verbs.hpp": declared, f"{folder}/regions.cpp": program}, PROJECT)
         listed = with_lines(f"{folder}/verbs.cpp", '    verb_entry{"info"', entry)
-        self.compile({f"{folder}/verbs.cpp": listed}, PROJECT, "-DCROSSDOCK_VERSION=\"0\"")
+        self.compile({f"{folder}/verbs.hpp": declared, f"{folder}/regions.cpp": program, f"{folder}/verbs.cpp": listed,
+                      "both.cpp": f'#include "{folder}/regions.cpp"\n#include "{folder}/verbs.cpp"\n'},
+                     PROJECT, "-DCROSSDOCK_VERSION=\"0\"")
 
     def test_RecipeOfAnInterceptedFunctionCompiles(self):
         taken, in_fortran = recipe("A new intercepted MPI function")
         folder = "satellites/drop_in/src"
-        self.compile({"symbols.cpp": with_lines(f"{folder}/symbols.cpp", 'extern "C" {\n', taken)}, PROJECT / folder)
-        self.compile({"fortran.cpp": with_lines(f"{folder}/fortran.cpp", "CROSSDOCK_FORTRAN_FORMS(Alltoall,", in_fortran)},
-                     PROJECT / folder)
+        self.compile({"symbols.cpp": with_lines(f"{folder}/symbols.cpp", 'extern "C" {\n', taken),
+                      "fortran.cpp": with_lines(f"{folder}/fortran.cpp", "CROSSDOCK_FORTRAN_FORMS(Alltoall,", in_fortran),
+                      "both.cpp": '#include "symbols.cpp"\n#include "fortran.cpp"\n'}, PROJECT / folder)
 
     def test_FilesToOpenAreThere(self):
         table = pages.tables(pages.section((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "To change X, open Y"))[0]
