@@ -48,7 +48,8 @@ class AnalyzeExchange(unittest.TestCase):
                                  {name: contender[name] for name in FIGURES}, contender["name"])
 
     def test_SixteenThousandRanksNeedNoMpirun(self):
-        found = analyze(DATA / "bcspwr10.mtx.gz", 16384, "1024x16")
+        found = analyze(DATA / "bcspwr10.mtx.gz", 16384, "1024x16", "--algorithms",
+                        "routed:direct,routed:hypercube,routed:grid:2,auto")
 
         most = {name: report["messages"]["max"] for name, report in by_name(found).items()}
         self.assertEqual((most["routed:direct"], most["routed:hypercube"]), (16383, 14))
