@@ -344,6 +344,40 @@ def print_table_3(runs):
                        "crossdock, no search"], rows)
 
 
+def crossing(planes):
+    """Where three of them meet, each a normal and a distance; none if they do not meet in one point."""
+    def volume(a, b, c):
+        return sum(a[k] * (b[k - 2] * c[k - 1] - b[k - 1] * c[k - 2]) for k in range(3))
+
+    normals = [normal for normal, _ in planes]
+    whole = volume(*normals)
+    if abs(whole) < 1e-9:
+        return None
+    rows = list(zip(*normals))
+    distances = [distance for _, distance in planes]
+    return [volume(*(distances if k == column else rows[k] for k in range(3))) / whole for column in range(3)]
+
+
+def most_rows_of_a_line(rows, tolerance):
+    """How many of a table's times some a + b messages + c words are near at once, a, b and c at least 0."""
+    known = [((1, messages, words), told) for messages, _, words, told in rows]
+    planes = [(normal, told * by) for normal, told in known for by in (tolerance, 1 / tolerance)]
+    planes += [(tuple(int(k == axis) for k in range(3)), 0) for axis in range(3)]
+    most = 0
+    for point in filter(None, map(crossing, itertools.combinations(planes, 3))):
+        if min(point) < -1e-9:
+            continue
+        ratios = [sum(map(math.prod, zip(normal, point))) / told for normal, told in known]
+        most = max(most, sum(1 / tolerance - 1e-9 <= ratio <= tolerance + 1e-9 for ratio in ratios))
+    return most
+
+
+def print_lines_of_table_3():
+    study.print_table("Table 3: rows that one time linear in the study's own messages and words has within 1.25",
+                      ["ranks, Table 3", "rows", "at most"],
+                      [[ranks, len(rows), most_rows_of_a_line(rows.values(), 1.25)] for ranks, rows in TABLE_3.items()])
+
+
 def told_local_seconds(ranks, n):
     """What the product takes in Table 2 besides the exchange."""
     return (TABLE_2_PRODUCTS[ranks][n - 1] - TABLE_2[ranks][n][3]) * 1e-6
@@ -569,6 +603,7 @@ def print_tables(record):
         print_table_2_products(record["table_2"])
     if "table_3" in record:
         print_table_3(record["table_3"])
+        print_lines_of_table_3()
     if "products" in record:
         print_products(record)
     if "mapping" in record:

@@ -83,6 +83,12 @@ class Vpt(unittest.TestCase):
             most, _, _, microseconds = vpt.TABLE_3[4096][n]
             self.assertAlmostEqual(1e6 * (most * fit["message"] + fit["fixed"]), microseconds)
 
+    def test_ALineHasTheRowsThatItIsNear(self):
+        rows = [(m, 0, w, 1 + 2 * m + 3 * w) for m, w in ((9, 1), (5, 2), (4, 7), (2, 9), (1, 12))]
+
+        self.assertEqual(vpt.most_rows_of_a_line(rows, 1.01), 5)
+        self.assertEqual(vpt.most_rows_of_a_line([*rows, (5, 0, 2, 34)], 1.01), 5)  # told twice as slow as another
+
     def test_TheLocalProductIsFittedToTable2(self):
         self.assertIn("| 3957324 | 16.6 | 60.3 | 8.5 % | 9.7 % |", self.printed)
 
