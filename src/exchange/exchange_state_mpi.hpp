@@ -79,12 +79,6 @@ class exchange_state final : public communicator_resource {
     /// @brief Whether options are compared, and the known numbers of sources checked: CROSSDOCK_CHECK.
     bool checks() const noexcept { return checks_; }
 
-    /// @brief Has other tags from now on, since there may be messages left with those it had.
-    void renew_tags(const communicator& comm) {
-        tags_.keep();
-        tags_ = comm.reserve_tags(2 * exchange_tags::count);
-    }
-
     /// @brief The algorithm with a name; for "auto", what rank 0's environment says, or else the
     /// rule.
     /// @param is_one_size  whether messages are; some algorithms of the environment are for such only

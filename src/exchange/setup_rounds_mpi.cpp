@@ -23,11 +23,11 @@ struct agreed_topology final : communicator_resource {
 
 // All ranks throw in the meeting, or none.
 template <class Meeting>
-void setup_rounds::meet(Meeting&& meeting) const {
+void setup_rounds::meet(Meeting&& meeting) {
     try {
         meeting();
     } catch (const error&) {
-        if (partners_) partners_->state.renew_tags(comm_);  // there may be messages left
+        if (partners_) clear_away();
         throw;
     }
 }
@@ -64,10 +64,9 @@ std::vector<word_message> setup_rounds::hear_anybody(const std::vector<word_mess
 }
 
 setup_rounds::partner_rounds::partner_rounds(const communicator& comm, const topology& regions)
-    : state(comm.resource<exchange_state>()),
-      mail(comm, regions, exchange_options{}.max_message_bytes, arrivals) {
+    : mail(comm, regions, exchange_options{}.max_message_bytes, arrivals) {
     static_assert(max_rounds == exchange_tags::max_stages);
-    const auto tags = state.next_tags();
+    const auto tags = comm.resource<exchange_state>().next_tags();
     stop_tag = tags.found();
     first_tag = tags.stage(0);
 }
@@ -112,8 +111,9 @@ bool setup_rounds::is_told_to_stop() const {
     return is_told != 0;
 }
 
-// A word without content to every rank.
-void setup_rounds::stop() noexcept {
+// A word without content to every rank, behind all other messages of this one.
+void setup_rounds::tell_all() noexcept {
+    partners_->has_told = true;
     for (rank_t rank = 0; rank < comm_.num_ranks(); ++rank) {
         if (rank == comm_.rank()) continue;
         MPI_Request request = MPI_REQUEST_NULL;
@@ -127,7 +127,28 @@ void setup_rounds::stop() noexcept {
         }
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     }
+}
+
+void setup_rounds::stop() noexcept {
+    tell_all();
     take_leave();
+}
+
+// Once all ranks have failed. No message is left, as MPI wants it of a communicator that is freed.
+void setup_rounds::clear_away() noexcept {
+    if (!partners_->has_told) tell_all();
+    try {
+        for (rank_t rank = 0; rank < comm_.num_ranks(); ++rank) {
+            if (rank == comm_.rank()) continue;
+            run_collective(comm_, [&](MPI_Request* request) {
+                return MPI_Irecv(nullptr, 0, MPI_BYTE, rank, partners_->stop_tag, comm_.get(),
+                                 request);
+            });
+        }
+    } catch (...) {
+        // MPI does not work any more.
+    }
+    discard_rounds();
 }
 
 // What others still send to this rank is received from now on, so that they get on. Its own messages are received

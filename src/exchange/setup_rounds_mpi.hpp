@@ -19,8 +19,6 @@
 
 namespace crossdock {
 
-class exchange_state;
-
 /// @brief One conversation: rounds of messages between this rank's steps, which all ranks end well, or all throw.
 ///
 ///     setup_rounds rounds(comm, regions);
@@ -138,11 +136,11 @@ class setup_rounds final : private background_work {
     struct partner_rounds {
         partner_rounds(const communicator& comm, const topology& regions);
 
-        exchange_state& state;
         int stop_tag;
         int first_tag;
         int num_rounds = 0;
         bool has_stopped = false;
+        bool has_told = false;  // all others to stop
         byte_inbox arrivals;
         std::vector<word_message> to_send;  // under way
         mailbox mail;
@@ -155,11 +153,13 @@ class setup_rounds final : private background_work {
                                        const equal_arguments& same, std::uint32_t* bits);
     void begin_partners();
     bool is_told_to_stop() const;
+    void tell_all() noexcept;
     void stop() noexcept;
+    void clear_away() noexcept;
     void take_leave() noexcept;
     void discard_rounds() noexcept;
     template <class Meeting>
-    void meet(Meeting&& meeting) const;
+    void meet(Meeting&& meeting);
 
     const communicator& comm_;
     const topology& regions_;

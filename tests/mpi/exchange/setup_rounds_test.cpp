@@ -109,6 +109,12 @@ TEST_F(SetupRounds, OneRanksFaultIsThrownByAllAndNobodyMakesAStepAfterIt) {
         EXPECT_EQ(fault.rank(), last_rank) << place;
         EXPECT_TRUE(!is_last || num_steps == place) << num_steps << ' ' << place;
         EXPECT_EQ(num_faults > 0, place >= 2) << place;
+        // No message is left.
+        int is_left = 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm.get(), &is_left, MPI_STATUS_IGNORE);
+        EXPECT_EQ(is_left, 0) << place;
+        MPI_Barrier(MPI_COMM_WORLD);
     }
 }
 
