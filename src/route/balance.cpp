@@ -28,13 +28,18 @@ struct exchange_step {
 class bins {
   public:
     bins(std::span<const count_t> volumes, int num_bins)
-        : volumes_(volumes), bin_of_(volumes.size()), loads_(static_cast<std::size_t>(num_bins)) {}
+        : volumes_(volumes),
+          bin_of_(volumes.size()),
+          loads_(static_cast<std::size_t>(num_bins)),
+          members_(loads_.size()) {}
 
     void place_largest_first() {
         for (const auto i : places_in_order(volumes_, std::greater())) {
             const auto emptiest = std::ranges::min_element(loads_) - loads_.begin();
             put(i, static_cast<std::size_t>(emptiest));
         }
+        for (const auto i : places_in_order(volumes_, std::less()))
+            members_[static_cast<std::size_t>(bin_of_[i])].push_back(i);
     }
 
     // Lowers the fullest bin by a trade with another, the emptiest that it can be lowered with.
@@ -42,6 +47,8 @@ class bins {
         const auto order = places_in_order(loads_, std::less());
         const std::size_t high = order.back();
         for (const std::size_t low : order) {
+            // Nothing whole is left to be halved, nor with any bin that is fuller.
+            if (loads_[high] - loads_[low] < 2) return false;
             const exchange_step best = best_exchange(high, low);
             if (best.move < 0) continue;
             trade(high, low, best);
@@ -57,8 +64,11 @@ class bins {
   private:
     void trade(std::size_t high, std::size_t low, const exchange_step& step) {
         const auto move_to = [&](std::ptrdiff_t i, std::size_t from, std::size_t to) {
-            loads_[from] -= volumes_[static_cast<std::size_t>(i)];
-            put(static_cast<std::size_t>(i), to);
+            const auto volume = static_cast<std::size_t>(i);
+            loads_[from] -= volumes_[volume];
+            members_[from].erase(place_in(from, volume));
+            put(volume, to);
+            members_[to].insert(place_in(to, volume), volume);
         };
         move_to(step.move, high, low);
         if (step.back >= 0) move_to(step.back, low, high);
@@ -69,29 +79,28 @@ class bins {
         loads_[bin] += volumes_[i];
     }
 
+    // Where a volume is, or belongs, among those of a bin.
+    std::vector<std::size_t>::iterator place_in(std::size_t bin, std::size_t i) {
+        return std::ranges::lower_bound(members_[bin], std::pair(volumes_[i], i), {},
+                                        [&](auto at) { return std::pair(volumes_[at], at); });
+    }
+
     // Lowering `high` by x raises `low` by x; the best x is half their difference. For each volume
     // of `high`, the volume of `low` that comes closest to that is found by binary search.
     exchange_step best_exchange(std::size_t high, std::size_t low) const {
-        const auto is_in = [&](std::size_t i, std::size_t bin) {
-            return bin_of_[i] == static_cast<int>(bin);
-        };
-        std::vector<std::size_t> lows;
-        for (std::size_t i = 0; i < volumes_.size(); ++i) {
-            if (is_in(i, low)) lows.push_back(i);
-        }
-        std::sort(lows.begin(), lows.end(), [&](auto a, auto b) {
-            return std::pair(volumes_[a], a) < std::pair(volumes_[b], b);
-        });
+        const auto& lows = members_[low];
         const count_t high_load = loads_[high];
         const count_t low_load = loads_[low];
         exchange_step best{-1, -1, high_load};
         const auto consider = [&](std::size_t move, std::ptrdiff_t back, count_t returned) {
             const count_t shift = volumes_[move] - returned;
             const count_t result = std::max(high_load - shift, low_load + shift);
-            if (result < best.result) best = {static_cast<std::ptrdiff_t>(move), back, result};
+            const auto place = static_cast<std::ptrdiff_t>(move);
+            const bool is_better =
+                result < best.result || (result == best.result && place < best.move);
+            if (is_better) best = {place, back, result};
         };
-        for (std::size_t i = 0; i < volumes_.size(); ++i) {
-            if (!is_in(i, high)) continue;
+        for (const auto i : members_[high]) {
             consider(i, -1, 0);
             const count_t wanted = volumes_[i] - (high_load - low_load) / 2;
             auto near = std::lower_bound(lows.begin(), lows.end(), wanted,
@@ -109,6 +118,7 @@ class bins {
     std::span<const count_t> volumes_;
     std::vector<int> bin_of_;
     std::vector<count_t> loads_;
+    std::vector<std::vector<std::size_t>> members_;  // the volumes of each bin, ascending
 };
 
 // Looks for an assignment within a limit: larger volumes before smaller ones, emptier bins before

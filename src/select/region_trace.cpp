@@ -51,35 +51,48 @@ member_summary member_summary::from_words(std::span<const std::int64_t> words) {
 }
 
 void region_side::add(rank_t member, const std::vector<counted_items>& by_region) {
-    for (const auto& [region, num_items] : by_region) {
-        auto& total = totals_[region];
-        total.num_items += num_items;
-        total.shares.push_back({member, num_items});
+    for (const auto& [region, num_items] : by_region)
+        shares_.push_back({region, member, num_items});
+}
+
+void region_side::close(const topology& regions, count_t num_items_each) {
+    std::ranges::stable_sort(shares_, {}, &member_share::region);
+    for (auto next = shares_.begin(); next != shares_.end();) {
+        region_total total{next->region};
+        different_items different(num_items_each * regions.region_size(total.region));
+        for (; next != shares_.end() && next->region == total.region; ++next) {
+            total.num_items += next->num_items;
+            different.add(next->num_items);
+        }
+        total.num_different = different.count();
+        total.end_of_shares = static_cast<std::size_t>(next - shares_.begin());
+        totals_.push_back(total);
     }
 }
 
 void region_side::share_out(const topology& regions, region_t own, rank_t max_leaders) {
     std::vector<count_t> volumes;
-    for (const auto& [region, total] : totals_) volumes.push_back(total.num_items);
+    for (const auto& total : totals_) volumes.push_back(total.num_items);
     const auto locals =
         balance_messages(std::move(volumes), std::min(max_leaders, regions.region_size(own)));
     auto next = locals.begin();
-    for (auto& [region, total] : totals_) total.leader = regions.rank_at(own, *next++);
+    for (auto& total : totals_) total.leader = regions.rank_at(own, *next++);
 }
 
-void region_side::count_different(const topology& regions, count_t num_items_each) {
-    for (auto& [region, total] : totals_) {
-        different_items different(num_items_each * regions.region_size(region));
-        for (const auto& share : total.shares) different.add(share.num_items);
-        total.num_different = different.count();
-    }
+std::span<const region_side::member_share> region_side::shares(const region_total& total) const {
+    const std::size_t first = &total == totals_.data() ? 0 : (&total - 1)->end_of_shares;
+    return std::span(shares_).subspan(first, total.end_of_shares - first);
+}
+
+rank_t region_side::leader_for(region_t other) const {
+    return std::ranges::lower_bound(totals_, other, {}, &region_total::region)->leader;
 }
 
 void region_side::add_shares(rank_t leader, std::map<rank_t, count_t>& of_members) const {
-    for (const auto& [region, total] : totals_) {
+    for (const auto& total : totals_) {
         if (total.leader != leader) continue;
-        for (const auto& [member, num_items] : total.shares) {
-            if (member != leader) of_members[member] += num_items;
+        for (const auto& share : shares(total)) {
+            if (share.member != leader) of_members[share.member] += share.num_items;
         }
     }
 }
@@ -110,7 +123,10 @@ void region_summary::share_out(rank_t max_leaders) {
     receivers_.share_out(regions_, own, max_leaders);
 }
 
-void region_summary::count_different() { receivers_.count_different(regions_, most_different_); }
+void region_summary::close() {
+    senders_.close(regions_, most_different_);
+    receivers_.close(regions_, most_different_);
+}
 
 namespace {
 
@@ -159,13 +175,13 @@ locality_level level_to_region(const estimate_frame& frame, region_t other) {
 
 // The second: one message for each region that the rank speaks with.
 void cross(const estimate_frame& frame, const region_summary& region, stage_cost& loads) {
-    for (const auto& [other, total] : region.senders().totals()) {
+    for (const auto& total : region.senders().totals()) {
         if (total.leader == frame.here())
-            loads.add_send(1, level_to_region(frame, other), total.num_items);
+            loads.add_send(1, level_to_region(frame, total.region), total.num_items);
     }
-    for (const auto& [other, total] : region.receivers().totals()) {
+    for (const auto& total : region.receivers().totals()) {
         if (total.leader == frame.here())
-            loads.add_receive(1, level_to_region(frame, other), total.num_different);
+            loads.add_receive(1, level_to_region(frame, total.region), total.num_different);
     }
 }
 
@@ -174,8 +190,8 @@ void share_out(const estimate_frame& frame, const region_summary& region, stage_
     items_by_rank to;
     region.receivers().add_shares(frame.here(), to);
     items_by_rank from;
-    for (const auto& [other, total] : region.receivers().totals()) {
-        for (const auto& [member, num_items] : total.shares) {
+    for (const auto& total : region.receivers().totals()) {
+        for (const auto& [other, member, num_items] : region.receivers().shares(total)) {
             if (member != frame.here()) continue;
             loads.add_deliveries(total.leader == frame.here() ? 1 : 2, num_items);
             if (total.leader == frame.here()) continue;
@@ -188,8 +204,7 @@ void share_out(const estimate_frame& frame, const region_summary& region, stage_
 }
 
 void add_arriving(const region_summary& region, node_items& across) {
-    for (const auto& [other, total] : region.receivers().totals())
-        across.received += total.num_different;
+    for (const auto& total : region.receivers().totals()) across.received += total.num_different;
 }
 
 }  // namespace
@@ -260,7 +275,7 @@ void follow_leaders(const estimate_frame& frame, const region_summary& region, s
     bring_to_leaders(frame, region, loads);
     cross(frame, region, loads);
     share_out(frame, region, loads);
-    for (const auto& [other, total] : region.senders().totals()) across.sent += total.num_items;
+    for (const auto& total : region.senders().totals()) across.sent += total.num_items;
     add_arriving(region, across);
 }
 

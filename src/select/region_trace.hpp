@@ -58,30 +58,39 @@ struct member_summary {
 /// volumes.
 class region_side {
   public:
-    struct member_share {
-        rank_t member;
-        count_t num_items;
-    };
     struct region_total {
+        region_t region;
         count_t num_items = 0;
         count_t num_different = 0;  ///< of them, if equal ones come once
         rank_t leader = 0;
-        std::vector<member_share> shares = {};
+        std::size_t end_of_shares = 0;
+    };
+    struct member_share {
+        region_t region;
+        rank_t member;
+        count_t num_items;
     };
 
     void add(rank_t member, const std::vector<counted_items>& by_region);
-    void share_out(const topology& regions, region_t own, rank_t max_leaders);
-    /// @param num_items_each  that each rank of the other regions has
-    void count_different(const topology& regions, count_t num_items_each);
 
-    const std::map<region_t, region_total>& totals() const noexcept { return totals_; }
-    rank_t leader_for(region_t other) const { return totals_.at(other).leader; }
+    /// @brief Sums up what was added.
+    /// @param num_items_each  that each rank of the other regions has
+    void close(const topology& regions, count_t num_items_each);
+
+    void share_out(const topology& regions, region_t own, rank_t max_leaders);
+
+    /// @brief Of each other region, ascending.
+    const std::vector<region_total>& totals() const noexcept { return totals_; }
+    /// @param total  an element of `totals()`
+    std::span<const member_share> shares(const region_total& total) const;
+    rank_t leader_for(region_t other) const;
 
     /// @brief Adds, for every other member, its items that `leader` speaks for.
     void add_shares(rank_t leader, std::map<rank_t, count_t>& of_members) const;
 
   private:
-    std::map<region_t, region_total> totals_;
+    std::vector<member_share> shares_;  // by region once all were added
+    std::vector<region_total> totals_;
 };
 
 /// @brief What is known of the region when all members have told.
@@ -92,10 +101,10 @@ class region_summary {
 
     void add(rank_t member, const member_summary& told);
 
-    /// @brief Counts what arrives once; when all were added.
-    void count_different();
+    /// @brief Sums up what the members have told; when all were added.
+    void close();
 
-    /// @brief Finds the members that speak with other regions, at most so many; when all were added.
+    /// @brief Finds the members that speak with other regions, at most so many; when closed.
     void share_out(rank_t max_leaders);
 
     /// @brief Finds what this rank forwards on a candidate by counterparts; when all were added.

@@ -196,7 +196,7 @@ class route_estimator::implementation {
         region_.add(frame_.here(), own_);
         for (const auto& [member, words] : inbox)
             region_.add(member, member_summary::from_words(words));
-        region_.count_different();
+        region_.close();
         std::size_t first_stage = 0;
         std::size_t next_counterparts = 0;
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
