@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/plan.hpp"
@@ -16,17 +20,20 @@ namespace crossdock::tool {
 
 namespace {
 
-// What is replayed one after the other.
 struct route_task {
     const route* way;
     bool is_deduplicated;
     bool shares_memory;
-
-    bool is_same(const route_task& other) const {
-        return way->name() == other.way->name() && is_deduplicated == other.is_deduplicated &&
-               shares_memory == other.shares_memory;
-    }
 };
+
+// Whether a rank sends an item more than once.
+bool has_repeated_items(const std::vector<pattern>& patterns) {
+    return std::ranges::any_of(patterns, [](const pattern& p) {
+        auto items = p.sends.indices;
+        std::ranges::sort(items);
+        return std::ranges::adjacent_find(items) != items.end();
+    });
+}
 
 // The standard that all are compared with comes first.
 std::vector<route_task> tasks_of(const simulate_options& options, const route& direct,
@@ -51,20 +58,70 @@ class level_replay {
           where_(std::move(where)) {}
 
     simulated_level run(const std::vector<route_task>& tasks) {
+        std::size_t most_bytes = 1;
         for (const auto& one : tasks) {
-            check_memory(fmt::format("{}: the route {}", where_, one.way->name()),
-                         replay_bytes(patterns_, *one.way), options_.memory_bytes);
+            const std::size_t bytes = replay_bytes(patterns_, *one.way);
+            check_memory(fmt::format("{}: the route {}", where_, one.way->name()), bytes,
+                         options_.memory_bytes);
+            most_bytes = std::max(most_bytes, bytes);
         }
-        const auto standard = replay(tasks.front(), 1, tasks.size());
-        simulated_level result{{}, standard.time.slowest_seconds, chosen_route()};
-        for (std::size_t k = 1; k < tasks.size(); ++k) {
-            const bool is_standard = tasks[k].is_same(tasks.front());
-            result.routes.push_back(is_standard ? standard : replay(tasks[k], k + 1, tasks.size()));
+        const auto first_alike = find_alike(tasks);
+        std::vector<simulated_route> results(tasks.size());
+        std::string chosen;
+        std::atomic<std::size_t> next = 0;
+        const auto work = [&] {
+            for (std::size_t k = next++; k <= tasks.size(); k = next++) {
+                if (k == tasks.size()) {
+                    chosen = chosen_route();
+                } else if (first_alike[k] == k) {
+                    results[k] = replay(tasks[k], k + 1, tasks.size());
+                }
+            }
+        };
+        std::vector<std::future<void>> others;
+        for (std::size_t w = 1; w < num_at_once(most_bytes); ++w)
+            others.push_back(std::async(std::launch::async, work));
+        work();
+        for (auto& other : others) other.get();
+        for (std::size_t k = 0; k < tasks.size(); ++k) {
+            results[k] = results[first_alike[k]];
+            results[k].is_deduplicated = tasks[k].is_deduplicated;
         }
-        return result;
+        const double direct_seconds = results.front().time.slowest_seconds;
+        results.erase(results.begin());
+        return {std::move(results), direct_seconds, std::move(chosen)};
     }
 
   private:
+    // The first task whose exchange is the same, of each.
+    std::vector<std::size_t> find_alike(const std::vector<route_task>& tasks) const {
+        const bool is_repeated = has_repeated_items(patterns_);
+        std::vector<std::size_t> first(tasks.size());
+        for (std::size_t k = 0; k < tasks.size(); ++k) {
+            const auto is_alike = [&](const route_task& other) {
+                return other.way->name() == tasks[k].way->name() &&
+                       other.shares_memory == tasks[k].shares_memory &&
+                       (!is_repeated || other.is_deduplicated == tasks[k].is_deduplicated);
+            };
+            first[k] =
+                static_cast<std::size_t>(std::ranges::find_if(tasks, is_alike) - tasks.begin());
+        }
+        return first;
+    }
+
+    // How many replays of so many bytes have cores and memory.
+    std::size_t num_at_once(std::size_t bytes) const {
+        const std::size_t cores = std::max(std::thread::hardware_concurrency(), 1U);
+        const auto memory = options_.memory_bytes != 0 ? std::optional(options_.memory_bytes)
+                                                       : available_memory_bytes();
+        return memory ? std::clamp<std::size_t>(*memory / bytes, 1, cores) : cores;
+    }
+
+    void tell(const std::string& where) {
+        const std::lock_guard one_at_a_time(telling_);
+        done_.tell(where);
+    }
+
     // As `explain` finds it.
     std::string chosen_route() const {
         const auto& nodes = system_.layout.nodes();
@@ -81,7 +138,7 @@ class level_replay {
             fmt::format("{}, route {} ({} of {})", where_, what.way->name(), number, num_tasks);
         const travel_options travel{options_.item_bytes, what.shares_memory};
         const auto& layout = system_.layout;
-        done_.tell(position);
+        tell(position);
         schedule operations;
         simulated_route result{what.way->name(), what.is_deduplicated, {}, 0, {}};
         {
@@ -93,8 +150,8 @@ class level_replay {
         }
         auto conditions = system_.conditions;
         conditions.progress = [&](std::size_t num_done) {
-            done_.tell(fmt::format("{}, {} percent of operations", position,
-                                   100 * num_done / operations.num_operations()));
+            tell(fmt::format("{}, {} percent of operations", position,
+                             100 * num_done / operations.num_operations()));
         };
         result.time = simulated_time(simulate(layout, operations, system_.hardware, conditions));
         return result;
@@ -104,6 +161,7 @@ class level_replay {
     const simulated_system& system_;
     const std::vector<pattern>& patterns_;
     progress& done_;
+    std::mutex telling_;
     std::string where_;
 };
 
