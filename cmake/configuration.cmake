@@ -14,7 +14,7 @@ else()
 endif()
 
 set(with)
-foreach(part drop_in fortran gslib hypre mpi_advance petsc python tools)
+foreach(part device drop_in fortran gslib hypre mpi_advance petsc python tools)
   set(target crossdock_${part})
   if(part STREQUAL "drop_in")
     set(target crossdock_mpi)

@@ -1,6 +1,6 @@
 # What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs
 # without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core,
-# crossdock-analysis, crossdock-gslib and crossdock-mpi-advance. With the component fortran, crossdock::fortran and
+# crossdock-analysis, crossdock-device, crossdock-gslib and crossdock-mpi-advance. With the component fortran, crossdock::fortran and
 # crossdock-fortran are the Fortran module; with the component hypre, crossdock::hypre is the header for programs on hypre.
 include(CMakePackageConfigHelpers)
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 SOURCES, GENERATOR, *OPTIONS = sys.argv[1:]
 VERSION = "0.1.0"
-LIBRARIES = ["crossdock", "crossdock_analysis", "crossdock_core", "crossdock_gslib", "crossdock_mpi_advance"]
+LIBRARIES = ["crossdock", "crossdock_analysis", "crossdock_core", "crossdock_device", "crossdock_gslib",
+             "crossdock_mpi_advance"]
 PROGRAMS = {"crossdock_tool": "tools/crossdock/crossdock", "crossdock_analyze": "tools/crossdock/crossdock-analyze",
             "crossdock_bench": "tools/crossdock/crossdock-bench"}
 
@@ -87,7 +88,7 @@ class PartialInstall(unittest.TestCase):
         self.make(*LIBRARIES, *PROGRAMS)
         left_out, components = self.install()
         self.assertEqual(left_out, {"crossdock_fortran"} if fortran else set())
-        self.assertEqual(components, {"crossdock", "analysis", "core", "gslib", "mpi_advance"})
+        self.assertEqual(components, {"crossdock", "analysis", "core", "device", "gslib", "mpi_advance"})
         if fortran:
             (self.build / "satellites/fortran/module").mkdir(exist_ok=True)
             (self.build / "satellites/fortran/module/crossdock.mod").touch()

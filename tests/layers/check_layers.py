@@ -36,8 +36,9 @@ LEFT_OF = {
     "drop_in": {"c"},
     "petsc": {"neighbor"},
     "hypre": {"pattern"},
+    "device": {"gather"},
 }
-MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpi_advance", "gslib", "drop_in", "petsc", "hypre"}
+MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpi_advance", "gslib", "drop_in", "petsc", "hypre", "device"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

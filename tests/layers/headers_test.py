@@ -13,7 +13,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[2]
 HEADERS = sorted(path.relative_to(PROJECT / "include") for path in (PROJECT / "include/crossdock").glob("*.h*"))
 # Of satellites that need nothing but the core.
-SATELLITES = [PROJECT / f"satellites/{name}/include" for name in ("gslib", "mpi_advance", "simulator")]
+SATELLITES = [PROJECT / f"satellites/{name}/include" for name in ("device", "gslib", "mpi_advance", "simulator")]
 HEADERS_OF_SATELLITES = sorted(path.relative_to(folder) for folder in SATELLITES for path in folder.glob("crossdock/*.h*"))
 
 

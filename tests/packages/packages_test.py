@@ -67,7 +67,7 @@ class Static(unittest.TestCase):
 
     def test_libraries_are_static_and_nothing_else_is_installed(self):
         names = {path.name for path in (self.prefix / "lib").glob("lib*")}
-        parts = ("", "_analysis", "_core", "_gslib", "_mpi_advance")
+        parts = ("", "_analysis", "_core", "_device", "_gslib", "_mpi_advance")
         self.assertEqual(names, {f"libcrossdock{part}.a" for part in parts})
         self.assertFalse((self.prefix / "bin").exists())
 

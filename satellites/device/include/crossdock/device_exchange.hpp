@@ -1,0 +1,154 @@
+/// @file
+/// @brief The neighbor exchange and the gather-scatter of arrays in a device's memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "crossdock/detail/base/export.hpp"
+#include "crossdock/device.hpp"
+#include "crossdock/gather_scatter.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
+namespace device {
+
+/// @brief A `crossdock::neighbor_exchange` whose items and slots are in a device's memory.
+///
+/// The items that travel are packed on the device, each once, and copied down to pinned memory of the host. An exchange
+/// on the host takes them to the other ranks. What has come is copied up and unpacked on the device. Results have the
+/// same bits as on the host.
+///
+/// A start enqueues on its stream what brings the items down, and returns. The exchange on the host starts when that is
+/// done, inside `test`, `wait`, or any call of the library that waits; so a rank that calls none of them sends nothing.
+/// `wait` blocks the host until all messages have come, because MPI has no streams, and enqueues the rest on its
+/// stream: what is enqueued there afterwards finds the output complete. `test` does so as well when it returns true.
+///
+/// In between the output must be neither read nor written. The input may be changed by what its stream gets after the
+/// start. In reverse the items are the output, and input as well. The streams of a start and of its wait may differ.
+///
+/// What the host exchange says holds here, too: which calls are collective, in which order ranks start, what a start
+/// that fails does, how the object ends, and which threads may use it. Differs: items and slots may overlap; arrays are
+/// spans of addresses of the device; a start whose size or direction is not ready, and every start while routes are
+/// being tried, waits on the host for its stream. After errc::peer_failed no slot has changed.
+class neighbor_exchange {
+  public:
+    /// @param on  null: the one that `open()` finds
+    /// @throws as the host's exchange and `open`; on all ranks or none
+    neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {},
+                      std::shared_ptr<driver> on = nullptr);
+    ~neighbor_exchange();
+    neighbor_exchange(neighbor_exchange&&) noexcept;
+    neighbor_exchange& operator=(neighbor_exchange&&) noexcept;
+
+    /// @brief Starts a forward exchange.
+    /// @param items, slots  as of the host's exchange, such as `std::span(x, n)`; in memory that the device can use
+    /// @throws error(errc::invalid_argument)  the device cannot use the memory
+    /// @throws error(errc::size_mismatch)     an array is too short
+    /// @throws error(errc::invalid_state)     an exchange is active, or the driver has refused something
+    template <lasting_items Items, lasting_items Slots>
+    requires same_items<Items, Slots>
+    void start(Items&& items, Slots&& slots, stream on) {
+        start_bytes(std::as_bytes(std::span(items)), std::as_writable_bytes(std::span(slots)),
+                    sizeof(std::ranges::range_value_t<Items>), on);
+    }
+    void start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
+                     std::size_t item_bytes, stream on);
+
+    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to), in the host's order.
+    /// @param op  called on the host
+    /// @throws as `start`
+    template <lasting_items Slots, lasting_items Items, class Op>
+    requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
+    void start_reverse(Slots&& slots, Items&& items, Op op, stream on) {
+        using T = std::ranges::range_value_t<Slots>;
+        start_reverse_bytes(
+            std::as_bytes(std::span(slots)), std::as_writable_bytes(std::span(items)), sizeof(T),
+            [op = operation_on<T>(op)](std::byte* to, const std::byte* from,
+                                       const copy_list& list) mutable {
+                combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
+            },
+            on);
+    }
+    void start_reverse_bytes(std::span<const std::byte> slots, std::span<std::byte> items,
+                             std::size_t item_bytes, combine_function combine, stream on);
+
+    /// @brief True if the messages have come; the rest is then enqueued.
+    /// @throws as of the host's exchange
+    /// @throws error(errc::invalid_state)  what the start enqueued has failed; this rank took part with nothing
+    [[nodiscard]] bool test(stream on);
+    /// @brief Waits for the messages, and enqueues the rest.
+    /// @throws as `test`
+    void wait(stream on);
+
+    bool is_active() const noexcept;
+
+    /// @brief The exchange on the host: its route, its plan, what it sends.
+    const crossdock::neighbor_exchange& on_host() const;
+
+    /// @brief The device, the path that items take and why, and the choice of the route.
+    std::string explain() const;
+
+  private:
+    struct CROSSDOCK_HIDDEN implementation;
+    std::unique_ptr<implementation> state_;
+};
+
+/// @brief A `crossdock::gather_scatter` of values in a device's memory.
+///
+/// The device combines the copies of an id that this rank has, and gives them the result. Only ids that other ranks have
+/// too travel, through memory of the host. Values have the same bits as on the host.
+///
+/// `start` and `wait` are as of the `neighbor_exchange` of a device; values of ids with several copies must be neither
+/// read nor written in between.
+class gather_scatter {
+  public:
+    /// @param ids  on the host; not kept
+    /// @param on   null: the one that `open()` finds
+    /// @throws as the host's gather-scatter and `open`; on all ranks or none
+    gather_scatter(const context& where, std::span<const count_t> ids,
+                   const gather_options& options = {}, std::shared_ptr<driver> on = nullptr);
+    ~gather_scatter();
+    gather_scatter(gather_scatter&&) noexcept;
+    gather_scatter& operator=(gather_scatter&&) noexcept;
+
+    /// @brief Starts to combine values in place.
+    /// @param values  `how.values_per_id` for each id, or more; in memory that the device can use
+    /// @param op      `sum`, `minimum` or `maximum`
+    /// @throws as the host's, and as `start` of a device's neighbor exchange
+    template <lasting_items Values, class Op>
+    requires foldable<std::ranges::range_value_t<Values>>
+    void start(Values&& values, Op op, stream on, const gather_call& how = {}) {
+        using T = std::ranges::range_value_t<Values>;
+        start_bytes(
+            std::as_writable_bytes(std::span(values)), fold_operation_of<Op>(), fold_type_of<T>(),
+            sizeof(T),
+            [op](std::byte* to, count_t to_step, const std::byte* from, value_layout from_layout,
+                 const copy_list& list) mutable {
+                combine_in_steps(reinterpret_cast<T*>(to), to_step,
+                                 reinterpret_cast<const T*>(from), from_layout, list, op);
+            },
+            on, how);
+    }
+
+    [[nodiscard]] bool test(stream on);
+    void wait(stream on);
+    bool is_active() const noexcept;
+
+    /// @brief What travels, on the host.
+    const crossdock::gather_scatter& on_host() const;
+    std::string explain() const;
+
+  private:
+    struct CROSSDOCK_HIDDEN implementation;
+    void start_bytes(std::span<std::byte> values, fold_operation operation, fold_type type,
+                     std::size_t value_bytes, combine_values combine, stream on,
+                     const gather_call& how);
+    std::unique_ptr<implementation> state_;
+};
+
+}  // namespace device
+}  // namespace crossdock

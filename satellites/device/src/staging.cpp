@@ -1,0 +1,163 @@
+#include "staging.hpp"
+
+#include <cstring>
+#include <thread>
+
+namespace crossdock::device {
+
+namespace {
+
+bool are_consecutive(const std::vector<count_t>& places) {
+    return places.empty() ||
+           places.back() - places.front() + 1 == static_cast<count_t>(places.size());
+}
+
+}  // namespace
+
+device_list::device_list(driver& on, std::span<const count_t> values) : memory_(on) {
+    if (values.empty()) return;
+    pinned_memory source(on);
+    source.grow(values.size_bytes());
+    memory_.grow(values.size_bytes());
+    std::memcpy(source.get(), values.data(), values.size_bytes());
+    const owned_event is_there(on);
+    on.copy_up(memory_.get(), source.get(), values.size_bytes(), nullptr);
+    on.record(is_there.get(), nullptr);
+    on.wait(is_there.get());
+}
+
+travelling_places::travelling_places(driver& on, std::vector<count_t> places)
+    : on_(&on), size_(static_cast<count_t>(places.size())), packed_(on), pinned_(on) {
+    if (!places.empty()) first_ = places.front();
+    if (!are_consecutive(places)) list_.emplace(on, places);
+}
+
+void travelling_places::grow(std::size_t item_bytes) {
+    if (list_) packed_.grow(bytes_of(item_bytes));
+    pinned_.grow(bytes_of(item_bytes));
+}
+
+void travelling_places::bring_down(const std::byte* array, std::size_t item_bytes, stream on) {
+    if (size_ == 0) return;
+    const std::byte* source = array + static_cast<std::size_t>(first_) * item_bytes;
+    if (list_) {
+        on_->copy({packed_.get(), array, nullptr, list_->get(), size_, item_bytes}, on);
+        source = packed_.get();
+    }
+    on_->copy_down(pinned_.get(), source, bytes_of(item_bytes), on);
+}
+
+void travelling_places::bring_up(std::byte* array, std::size_t item_bytes, stream on) {
+    if (size_ == 0) return;
+    std::byte* const target =
+        list_ ? packed_.get() : array + static_cast<std::size_t>(first_) * item_bytes;
+    on_->copy_up(target, pinned_.get(), bytes_of(item_bytes), on);
+    if (list_) on_->copy({array, packed_.get(), list_->get(), nullptr, size_, item_bytes}, on);
+}
+
+ready_starts::ready_starts(std::size_t item_bytes, preparation prepared) {
+    if (item_bytes == 0) item_bytes = neighbor_options{}.item_bytes;
+    if (prepared != preparation::lazy) known_.emplace_back(false, item_bytes);
+    if (prepared == preparation::both) known_.emplace_back(true, item_bytes);
+}
+
+bool ready_starts::use(bool is_reverse, std::size_t item_bytes) {
+    const std::pair kind(is_reverse, item_bytes);
+    const bool is_known = std::erase(known_, kind) > 0;
+    if (known_.size() == 8) known_.erase(known_.begin());
+    known_.push_back(kind);
+    return is_known;
+}
+
+void require_array(driver& on, std::span<const std::byte> array, count_t num_values,
+                   std::size_t value_bytes, bool is_used, const char* what) {
+    if (value_bytes == 0) throw error(errc::invalid_argument, "values have 0 bytes; give a size");
+    if (array.size() / value_bytes < static_cast<std::size_t>(num_values)) {
+        throw error(errc::size_mismatch, "there are " + std::to_string(array.size() / value_bytes) +
+                                             " " + what + ", but " + std::to_string(num_values) +
+                                             " are needed; give a longer array");
+    }
+    if (is_used && !on.can_use(array.data())) {
+        throw error(errc::invalid_argument, std::string("the array of ") + what +
+                                                " is not in memory that the device (" + on.name() +
+                                                ") can use; for memory of the host there are the "
+                                                "exchanges without a device");
+    }
+}
+
+std::string explain_path(const driver& on) {
+    return "device  " + on.description() +
+           "\npath    staged through pinned memory of the host, as no other path is there yet\n";
+}
+
+staging::staging(const communicator& comm, std::shared_ptr<driver> on)
+    : communicator_user(comm), comm_(comm), on_(std::move(on)), down_(*on_), up_(*on_) {}
+
+void staging::settle() noexcept {
+    if (phase_ == phase::packing) leave_packing();
+    try {
+        on_->wait(down_.get());
+        on_->wait(up_.get());
+    } catch (const error&) {  // the device has failed, so nothing is under way
+    }
+}
+
+void staging::leave_packing() noexcept {
+    comm_.remove_work(this);
+    phase_ = phase::exchanging;
+}
+
+// What fails here, `test` and `wait` say.
+void staging::progress() {
+    if (phase_ != phase::packing) return;
+    try {
+        if (!on_->is_complete(down_.get())) return;
+    } catch (...) {
+        fault_ = current_error();
+    }
+    leave_packing();
+    try {
+        fault_ ? fail_on_host(*fault_) : start_on_host();
+    } catch (...) {
+        if (!fault_) fault_ = current_error();
+    }
+}
+
+const char* staging::activity() const {
+    return phase_ == phase::packing ? "an active exchange of a device's arrays; wait for it first"
+                                    : nullptr;
+}
+
+// Makes progress on the host. What is over there is over here.
+template <class Part>
+auto staging::look(Part&& part) {
+    require_state(is_active(), "no exchange is active: start one first");
+    try {
+        if (phase_ == phase::packing) comm_.progress();
+        if (fault_) throw error(*std::exchange(fault_, std::nullopt));
+        return part();
+    } catch (...) {
+        if (phase_ == phase::exchanging && !is_active_on_host()) phase_ = phase::idle;
+        throw;
+    }
+}
+
+void staging::finish(stream on) {
+    phase_ = phase::idle;
+    unpack(on);
+    on_->record(up_.get(), on);
+}
+
+bool staging::test(stream on) {
+    if (!look([&] { return phase_ == phase::exchanging && test_on_host(); })) return false;
+    finish(on);
+    return true;
+}
+
+void staging::wait(stream on) {
+    while (look([&] { return phase_ == phase::packing; })) std::this_thread::yield();
+    look([&] { wait_on_host(); });
+    finish(on);
+}
+
+}  // namespace crossdock::device

@@ -1,0 +1,216 @@
+/// @file
+/// @brief Exchanges of a device's arrays through memory of the host: what is copied when, and what waits for what.
+///
+///     start   on the stream: pack, copy down, event `down`
+///     later   once `down` is complete: the exchange on the host starts
+///     wait    until that is complete; on the stream: copy up, unpack, event `up`
+///
+/// The next start lets its stream wait for `up`. So once its own `down` is complete, nothing uses the memory of the
+/// exchange before any more.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "crossdock/communicator.hpp"
+#include "crossdock/device.hpp"
+#include "crossdock/error.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+
+namespace crossdock::device {
+
+/// @brief Memory of a driver, which grows when it has to.
+template <void* (driver::*allocate)(std::size_t), void (driver::*release)(void*) noexcept>
+class owned_memory {
+  public:
+    explicit owned_memory(driver& on) : on_(&on) {}
+    owned_memory(owned_memory&& other) noexcept
+        : on_(other.on_),
+          memory_(std::exchange(other.memory_, nullptr)),
+          num_bytes_(other.num_bytes_) {}
+    owned_memory& operator=(owned_memory&&) = delete;
+    ~owned_memory() { drop(); }
+
+    bool holds(std::size_t num_bytes) const { return num_bytes <= num_bytes_; }
+    /// @brief Nothing may use the memory; what it holds is lost.
+    void grow(std::size_t num_bytes) {
+        if (holds(num_bytes)) return;
+        drop();
+        memory_ = (on_->*allocate)(num_bytes);
+        num_bytes_ = num_bytes;
+    }
+    std::byte* get() const { return static_cast<std::byte*>(memory_); }
+    /// @brief Never gives it back: others may still use it.
+    void abandon() noexcept { memory_ = nullptr; }
+
+  private:
+    void drop() noexcept {
+        if (memory_) (on_->*release)(memory_);
+        memory_ = nullptr;
+        num_bytes_ = 0;
+    }
+
+    driver* on_;
+    void* memory_ = nullptr;
+    std::size_t num_bytes_ = 0;
+};
+using device_memory = owned_memory<&driver::allocate, &driver::free>;
+using pinned_memory = owned_memory<&driver::allocate_pinned, &driver::free_pinned>;
+
+/// @brief An event of a driver.
+class owned_event {
+  public:
+    explicit owned_event(driver& on) : on_(&on), event_(on.make_event()) {}
+    owned_event(const owned_event&) = delete;
+    owned_event& operator=(const owned_event&) = delete;
+    ~owned_event() { on_->free_event(event_); }
+
+    event_handle get() const { return event_; }
+
+  private:
+    driver* on_;
+    event_handle event_;
+};
+
+/// @brief A list in memory of a device.
+class device_list {
+  public:
+    /// @brief Blocks until it is there.
+    device_list(driver& on, std::span<const count_t> values);
+
+    const count_t* get() const { return reinterpret_cast<const count_t*>(memory_.get()); }
+
+  private:
+    device_memory memory_;
+};
+
+/// @brief The places of an array that travel, in ascending order, and memory for what is there. Consecutive ones are
+/// copied without a kernel.
+class travelling_places {
+  public:
+    travelling_places(driver& on, std::vector<count_t> places);
+
+    /// @brief Makes room for items of a size.
+    void grow(std::size_t item_bytes);
+    bool has_room(std::size_t item_bytes) const { return pinned_.holds(bytes_of(item_bytes)); }
+    /// @brief Enqueues to bring the items down from an array of a device.
+    void bring_down(const std::byte* array, std::size_t item_bytes, stream on);
+    /// @brief Enqueues to bring the items up to an array of a device.
+    void bring_up(std::byte* array, std::size_t item_bytes, stream on);
+
+    count_t size() const { return size_; }
+    /// @brief What is on the host.
+    std::span<std::byte> on_host(std::size_t item_bytes) const {
+        return {pinned_.get(), bytes_of(item_bytes)};
+    }
+    void abandon() noexcept { pinned_.abandon(); }
+
+  private:
+    std::size_t bytes_of(std::size_t item_bytes) const {
+        return static_cast<std::size_t>(size_) * item_bytes;
+    }
+
+    driver* on_;
+    count_t size_;
+    count_t first_ = 0;
+    std::optional<device_list> list_;  // unset where places are consecutive
+    device_memory packed_;
+    pinned_memory pinned_;
+};
+
+/// @brief Which starts of an exchange on the host find everything ready, as it keeps the last eight sizes of items.
+class ready_starts {
+  public:
+    /// @param item_bytes  0: the default
+    ready_starts(std::size_t item_bytes, preparation prepared);
+
+    /// @brief Whether a start finds everything ready; the next one of this kind does.
+    bool use(bool is_reverse, std::size_t item_bytes);
+
+  private:
+    std::vector<std::pair<bool, std::size_t>> known_;  // the last used at the end
+};
+
+/// @brief Throws unless a device can use an array of `num_values` values or more.
+/// @param is_used  whether there is a value that it will use
+/// @param what     of the values, such as "items"
+void require_array(driver& on, std::span<const std::byte> array, count_t num_values,
+                   std::size_t value_bytes, bool is_used, const char* what);
+
+/// @brief The path that values take, and why.
+std::string explain_path(const driver& on);
+
+/// @brief One exchange through memory of the host, and its progress.
+///
+/// While the copy down is under way it is background work of its communicator: any wait of the library starts the
+/// exchange on the host once the copy is done.
+class staging : public background_work, public communicator_user {
+  public:
+    staging(const communicator& comm, std::shared_ptr<driver> on);
+    staging(const staging&) = delete;
+    staging& operator=(const staging&) = delete;
+
+    bool is_active() const noexcept { return phase_ != phase::idle; }
+    bool test(stream on);
+    void wait(stream on);
+    void progress() final;
+    const char* activity() const final;
+
+  protected:
+    ~staging() = default;
+
+    driver& on() const { return *on_; }
+
+    /// @brief Starts: `pack` checks its arguments, and enqueues what brings them down.
+    /// @param may_block  the exchange on the host may wait for others when it starts, so this call starts it
+    template <class Pack>
+    void begin(stream on, bool may_block, Pack&& pack) {
+        require_state(!is_active(),
+                      "an exchange is active already: wait for it before the next start");
+        try {
+            on_->let_wait(on, up_.get());
+            pack();
+            on_->record(down_.get(), on);
+            may_block ? on_->wait(down_.get()) : comm_.add_work(this);
+        } catch (...) {
+            const error why = current_error();
+            fail_on_host(why);
+            throw why;
+        }
+        if (may_block) start_on_host();
+        phase_ = may_block ? phase::exchanging : phase::packing;
+    }
+
+    /// @brief Until the device uses nothing of an exchange before; to be called before memory is given back.
+    void wait_until_unused() { on_->wait(up_.get()); }
+    /// @brief As above, and ends an exchange that was not waited for; what derives from this calls it in its
+    /// destructor.
+    void settle() noexcept;
+
+    virtual void start_on_host() = 0;
+    virtual void fail_on_host(const error& why) = 0;
+    virtual bool test_on_host() = 0;
+    virtual void wait_on_host() = 0;
+    virtual bool is_active_on_host() const = 0;
+    /// @brief Enqueues what brings the result up.
+    virtual void unpack(stream on) = 0;
+
+  private:
+    enum class phase { idle, packing, exchanging };
+
+    void leave_packing() noexcept;
+    template <class Part>
+    auto look(Part&& part);
+    void finish(stream on);
+
+    communicator comm_;
+    std::shared_ptr<driver> on_;
+    owned_event down_, up_;
+    phase phase_ = phase::idle;
+    std::optional<error> fault_;
+};
+
+}  // namespace crossdock::device

@@ -1,0 +1,151 @@
+// How long the halo of an array in a device's memory takes: by crossdock, and by two programs written by hand. One
+// copies the whole array down and packs on the host; the other packs on the device, as crossdock does.
+//
+//     usage: device_bench [items of a rank] [repetitions]
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "crossdock/device_exchange.hpp"
+#include "support.hpp"
+
+namespace crossdock::device_test {
+
+namespace {
+
+using device::driver;
+
+// Every rank sends `num_each` items to each of the four ranks beside it.
+pattern make_pattern(rank_t rank, rank_t num_ranks, count_t num_items, count_t num_each) {
+    pattern p{rank, num_ranks, num_items, 0, {}, {}};
+    std::vector<rank_t> peers;
+    for (const rank_t step : {-2, -1, 1, 2}) {
+        const rank_t peer = ((rank + step) % num_ranks + num_ranks) % num_ranks;
+        if (peer != rank && std::ranges::find(peers, peer) == peers.end()) peers.push_back(peer);
+    }
+    std::ranges::sort(peers);
+    std::mt19937_64 random(static_cast<std::uint64_t>(rank));
+    for (const rank_t peer : peers) {
+        std::vector<count_t> items(static_cast<std::size_t>(num_each)), slots = items;
+        for (auto& item : items)
+            item = static_cast<count_t>(random() % static_cast<std::uint64_t>(num_items));
+        std::ranges::sort(items);
+        for (auto& slot : slots) slot = p.num_slots++;
+        p.sends.append(peer, items);
+        p.receives.append(peer, slots);
+    }
+    return p;
+}
+
+// By hand: one message for each neighbor, from where `send` has them to where `receive` wants them.
+void send_by_hand(const pattern& p, const double* send, double* receive) {
+    std::vector<MPI_Request> requests;
+    const auto at = [](const neighbor_list& side, std::size_t e) {
+        return static_cast<std::size_t>(side.offsets[e]);
+    };
+    for (std::size_t e = 0; e < p.receives.size(); ++e)
+        MPI_Irecv(receive + at(p.receives, e), static_cast<int>(p.receives[e].size()), MPI_DOUBLE,
+                  p.receives.ranks[e], 0, MPI_COMM_WORLD, &requests.emplace_back());
+    for (std::size_t e = 0; e < p.sends.size(); ++e)
+        MPI_Isend(send + at(p.sends, e), static_cast<int>(p.sends[e].size()), MPI_DOUBLE,
+                  p.sends.ranks[e], 0, MPI_COMM_WORLD, &requests.emplace_back());
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+// The median over repetitions of the slowest rank's time, in microseconds.
+template <class Exchange>
+double time(int num_repetitions, Exchange&& exchange) {
+    std::vector<double> times;
+    for (int i = 0; i < num_repetitions + 5; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double begin = MPI_Wtime();
+        exchange();
+        double took = MPI_Wtime() - begin;
+        MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        if (i >= 5) times.push_back(1e6 * took);
+    }
+    std::ranges::sort(times);
+    return times[times.size() / 2];
+}
+
+void measure(const context& world, const std::shared_ptr<driver>& on, const pattern& p,
+             int num_repetitions) {
+    const auto num_items = static_cast<std::size_t>(p.num_items);
+    const auto num_slots = static_cast<std::size_t>(p.num_slots);
+    const auto values = draw<double>(num_items, static_cast<std::uint64_t>(p.rank));
+    const own_stream by(*on);
+    const device_array<double> x(*on, values), ghosts(*on, std::vector<double>(num_slots));
+    const pinned_array<double> whole(*on, num_items), sent(*on, p.sends.indices.size()),
+        come(*on, num_slots);
+    const auto bring_up = [&] {
+        on->copy_up(ghosts.data(), come.span().data(), come.span().size_bytes(), by);
+        on->wait_for(by);
+    };
+
+    const double copied = time(num_repetitions, [&] {
+        on->copy_down(whole.span().data(), x.data(), whole.span().size_bytes(), by);
+        on->wait_for(by);
+        for (std::size_t i = 0; i < p.sends.indices.size(); ++i)
+            sent.span()[i] = whole.span()[static_cast<std::size_t>(p.sends.indices[i])];
+        send_by_hand(p, sent.span().data(), come.span().data());
+        bring_up();
+    });
+    const auto expected = ghosts.get(by);
+
+    const device_array<count_t> list(*on, p.sends.indices);
+    const device_array<double> packed(*on, std::vector<double>(p.sends.indices.size()));
+    const double packed_there = time(num_repetitions, [&] {
+        on->copy({packed.data(), x.data(), nullptr, list.data(),
+                  static_cast<count_t>(p.sends.indices.size()), sizeof(double)},
+                 by);
+        on->copy_down(sent.span().data(), packed.data(), sent.span().size_bytes(), by);
+        on->wait_for(by);
+        send_by_hand(p, sent.span().data(), come.span().data());
+        bring_up();
+    });
+
+    device::neighbor_exchange halo(world, p, {}, on);
+    const double ours = time(num_repetitions, [&] {
+        halo.start(x.span(), ghosts.span(), by);
+        halo.wait(by);
+        on->wait_for(by);
+    });
+    if (ghosts.get(by) != expected) {
+        std::fprintf(stderr, "rank %d got other values\n", p.rank);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (p.rank == 0)
+        std::printf("%8zu %10.1f %10.1f %10.1f %8.2f %8.2f  %s\n", num_slots, copied, packed_there,
+                    ours, ours / copied, ours / packed_there, halo.on_host().route().c_str());
+}
+
+void run(count_t num_items, int num_repetitions) {
+    const auto on = device::open();
+    context world(MPI_COMM_WORLD);
+    if (world.rank() == 0) {
+        std::printf(
+            "%s\n%d ranks, %lld items of 8 bytes each; medians in us\n%8s %10s %10s %10s %8s %8s\n",
+            on->description().c_str(), world.num_ranks(), static_cast<long long>(num_items),
+            "ghosts", "whole", "packed", "crossdock", "/whole", "/packed");
+    }
+    for (const count_t num_each : {10, 100, 1000, 10000, 100000})
+        measure(world, on, make_pattern(world.rank(), world.num_ranks(), num_items, num_each),
+                num_repetitions);
+    world.close();
+}
+
+}  // namespace
+
+}  // namespace crossdock::device_test
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    crossdock::report_uncaught();
+    crossdock::device_test::run(argc > 1 ? std::atol(argv[1]) : 1000000,
+                                argc > 2 ? std::atoi(argv[2]) : 50);
+    MPI_Finalize();
+}
