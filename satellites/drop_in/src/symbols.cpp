@@ -202,6 +202,25 @@ int make_attached(MPI_Comm comm, MPI_Comm* made, Own&& own) {
     });
 }
 
+// Lets MPI's function make a graph from a communicator that has had no calls. Open MPI 4.1.4 sends edges by the tags of
+// the 24th and the 25th nonblocking collective call on the communicator, and makes such calls itself. It would now and
+// then take a message of a faster rank for an edge, and then all ranks wait for ever.
+template <class Own>
+int make_from_unused(MPI_Comm comm, Own&& own) {
+#ifdef OPEN_MPI
+    if (is_off()) return own(comm);
+    // A duplicate would call the user's functions that copy attributes.
+    MPI_Comm unused = MPI_COMM_NULL;
+    int code = PMPI_Comm_split(comm, 0, 0, &unused);
+    if (code != MPI_SUCCESS) return code;
+    code = own(unused);
+    PMPI_Comm_free(&unused);
+    return code;
+#else
+    return own(comm);
+#endif
+}
+
 // MPI's exchange, which makes progress for others if need be. With neighbors, a rank may find out alone that there is
 // no topology.
 template <class Blocking, class Nonblocking>
@@ -533,8 +552,10 @@ int MPI_Dist_graph_create(MPI_Comm comm, int n, const int nodes[], const int deg
                           const int targets[], const int weights[], MPI_Info info, int reorder,
                           MPI_Comm* graph) {
     return make_attached(comm, graph, [&] {
-        return PMPI_Dist_graph_create(comm, n, nodes, degrees, targets, weights, info, reorder,
-                                      graph);
+        return make_from_unused(comm, [&](MPI_Comm on) {
+            return PMPI_Dist_graph_create(on, n, nodes, degrees, targets, weights, info, reorder,
+                                          graph);
+        });
     });
 }
 
