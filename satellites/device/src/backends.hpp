@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "crossdock/device.hpp"
 
@@ -11,6 +12,7 @@ namespace crossdock::device {
 
 std::shared_ptr<driver> make_cuda();
 std::shared_ptr<driver> make_hip();
-std::shared_ptr<driver> make_mock(std::uint64_t seed);
+/// @param forgotten  a call that does not synchronize, or empty
+std::shared_ptr<driver> make_mock(std::uint64_t seed, const std::string& forgotten);
 
 }  // namespace crossdock::device

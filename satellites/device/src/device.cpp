@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <regex>
 
 #include "backends.hpp"
 #include "crossdock/error.hpp"
@@ -46,12 +47,14 @@ std::shared_ptr<driver> open_first() {
     throw error(errc::invalid_state, "no device was found: " + why);
 }
 
+// mock, mock:SEED or mock:SEED:FORGOTTEN
 std::shared_ptr<driver> open_mock(const std::string& name) {
-    const std::string seed = name.size() > 5 ? name.substr(5) : "1";
-    if (seed.find_first_not_of("0123456789") != std::string::npos || seed.size() > 9)
+    static const std::regex form("mock(:([0-9]{1,9})(:(is_complete|let_wait|record))?)?");
+    std::smatch parts;
+    if (!std::regex_match(name, parts, form))
         throw error(errc::invalid_argument, "'" + name + "' has no seed: write mock:17");
-    return share("mock:" + seed,
-                 [&] { return make_mock(std::strtoul(seed.c_str(), nullptr, 10)); });
+    const auto seed = std::strtoul(parts[2].matched ? parts[2].str().c_str() : "1", nullptr, 10);
+    return share(name, [&] { return make_mock(seed, parts[4]); });
 }
 
 }  // namespace
@@ -85,7 +88,7 @@ std::shared_ptr<driver> open(const std::string& name) {
     }
     if (name == "cuda") return share(name, make_cuda);
     if (name == "hip") return share(name, make_hip);
-    if (name == "mock" || name.starts_with("mock:")) return open_mock(name);
+    if (name.starts_with("mock")) return open_mock(name);
     throw error(errc::invalid_argument,
                 "there is no device '" + name + "': say cuda, hip, mock or auto");
 }

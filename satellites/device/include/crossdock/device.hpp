@@ -107,7 +107,8 @@ class driver {
 /// @brief Opens a device. All who open the same one share it.
 /// @param name  "cuda" and "hip": the device of this thread's current context, or else the first one. "mock:17": memory
 /// that the processor cannot touch, and streams whose steps are late, in an order that the seed 17 gives; for tests, on
-/// any machine. "auto": what CROSSDOCK_DEVICE says, and else the first of "cuda" and "hip" that has a device.
+/// any machine. "mock:17:record" forgets to record events, to see whether tests find that; so do "let_wait" and
+/// "is_complete". "auto": what CROSSDOCK_DEVICE says, and else the first of "cuda" and "hip" that has a device.
 /// @throws error(errc::invalid_argument)  there is no such name
 /// @throws error(errc::invalid_state)     there is no such device here, and why
 [[nodiscard]] std::shared_ptr<driver> open(const std::string& name = "auto");
