@@ -241,7 +241,7 @@ void gather_scatter::start_bytes(std::span<std::byte> values, fold_operation ope
 
 bool gather_scatter::test(stream on) { return state_->test(on); }
 void gather_scatter::wait(stream on) { state_->wait(on); }
-bool gather_scatter::is_active() const noexcept { return state_->is_active(); }
+bool gather_scatter::is_active() const noexcept { return state_ && state_->is_active(); }
 const crossdock::gather_scatter& gather_scatter::on_host() const { return state_->host; }
 
 std::string gather_scatter::explain() const {

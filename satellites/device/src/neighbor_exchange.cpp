@@ -137,7 +137,7 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
 
 bool neighbor_exchange::test(stream on) { return state_->test(on); }
 void neighbor_exchange::wait(stream on) { state_->wait(on); }
-bool neighbor_exchange::is_active() const noexcept { return state_->is_active(); }
+bool neighbor_exchange::is_active() const noexcept { return state_ && state_->is_active(); }
 const crossdock::neighbor_exchange& neighbor_exchange::on_host() const { return state_->host; }
 
 std::string neighbor_exchange::explain() const {
