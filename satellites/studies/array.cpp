@@ -40,6 +40,7 @@ struct study_options {
     std::vector<std::string> plain{"posted", "pairwise"};
     std::vector<std::string> uncombined{"grid:2", "hypercube"};
     bool is_collective = false;
+    bool compares = false;
 };
 
 constexpr std::uint64_t seed = 1;
@@ -272,7 +273,8 @@ json run_case(const study_options& options, const rank_layout& layout, const stu
     fmt::print(stderr, "{}\n", one.about.dump());
     const studies::batch_timer timer(
         layout, one.owners, load_machine(options.machine),
-        options.is_collective ? studies::stage_way::collectives : studies::stage_way::messages);
+        options.is_collective ? studies::stage_way::collectives : studies::stage_way::messages,
+        options.compares ? studies::sorting_way::comparisons : studies::sorting_way::radix);
     json all = json::array();
     for (const auto& way : options.plain) {
         if (way == "none") continue;
@@ -324,6 +326,7 @@ json run(const study_options& options) {
             {"edges_per_rank", options.edges_per_rank},
             {"requests_per_rank", options.requests_per_rank},
             {"stages", options.is_collective ? "collectives" : "messages"},
+            {"sorting", options.compares ? "comparisons" : "radix"},
             {"cases", cases}};
 }
 
@@ -351,6 +354,8 @@ int main(int argc, char** argv) {
         ->delimiter(',');
     app.add_flag("--collective-stages", options.is_collective,
                  "Of routes, as in the study: MPI_Alltoall of counts and MPI_Alltoallv");
+    app.add_flag("--comparisons", options.compares,
+                 "Of a rank's own requests, as in the study: m are sorted in lg m passes");
     CLI11_PARSE(app, argc, argv);
     return bench::print_record([&] { return run(options); });
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The study of combined requests, simulated: prints tables, and writes a record.
 
-usage: satellites/studies/array.py [-o RECORD]       all cases; half an hour, and 6 GB of memory
+usage: satellites/studies/array.py [-o RECORD]       all cases; an hour, and 6 GB of memory
        satellites/studies/array.py --quick           16 ranks, a second
        satellites/studies/array.py --tables RECORD   prints the tables of a record again
 
@@ -57,11 +57,19 @@ RUNS = [
      "--routes", "grid:2,grid:3,hypercube", "--uncombined", "grid:2,grid:3,hypercube", "--collective-stages"],
     ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighbors", "--graphs", "rmat_unscrambled",
      "--plain", "none", "--routes", "grid:2,hypercube", "--uncombined", "none", "--collective-stages"],
+    # Its sort, too.
+    *(["--ranks", 4096, "--edges-per-rank", 1 << log_edges, "--workloads", workload, "--graphs", graph,
+       "--plain", plain, "--routes", routes, "--uncombined", uncombined, "--collective-stages", "--comparisons"]
+      for workload, log_edges, graph, plain, routes, uncombined in (
+          ("pointers", 17, "gnm", "none", "grid:2,grid:3,hypercube", "none"),
+          ("neighbors", 15, "rgg", "posted", "grid:2,grid:3,grid:4,hypercube", "grid:2,grid:3,hypercube"),
+          ("neighbors", 15, "gnm", "none", "grid:2,grid:3,grid:4,hypercube", "none"),
+          ("neighbors", 15, "rmat_unscrambled", "none", "grid:2,hypercube", "none"))),
 ]
 QUICK = ["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64]
 QUICK_RUNS = [[*QUICK, "--entries", 16, "--requests-per-rank", 32],
               [*QUICK, "--workloads", "pointers,neighbors", "--graphs", "rgg", "--plain", "posted", "--routes",
-               "grid:2,hypercube", "--collective-stages"]]
+               "grid:2,hypercube", "--collective-stages", "--comparisons"]]
 
 
 def machine_without_search(folder):
@@ -124,6 +132,8 @@ def label(run, case):
         parts.append(f"2^{run['edges_per_rank'].bit_length() - 1} edges")
     if run["machine"] == WITHOUT_SEARCH:
         parts.append("no search")
+    if run.get("sorting") == "comparisons":
+        parts.append("its sort")
     return ", ".join(parts)
 
 

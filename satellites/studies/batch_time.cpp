@@ -1,6 +1,7 @@
 #include "satellites/studies/batch_time.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -13,8 +14,8 @@ constexpr count_t index_bytes = sizeof(entry_t);
 constexpr count_t value_bytes = sizeof(array::value_t);
 constexpr count_t head_bytes =
     80;  // check_result and numbers of requests, in every message of a route
-constexpr count_t alignment = 16;      // of indices and of values in a message
-constexpr count_t sorting_passes = 3;  // 7 ns for a read and an update, as measured (docs/bench.md)
+constexpr count_t alignment = 16;    // of indices and of values in a message
+constexpr count_t radix_passes = 3;  // 7 ns for a read and an update, as measured (docs/bench.md)
 constexpr rank_t steps_at_a_time = 64;  // of pairwise exchanges, to bound the memory
 
 bool has_values(const batch& requests) { return requests.kind != array::request_traits::read; }
@@ -98,16 +99,16 @@ void count(const std::vector<rank_stage>& ranks, bool sends_empty_ones, batch_co
 }
 
 // What a rank does before its first message: finds equal requests, or sorts by destination.
-operation preparation(const batch& requests, std::size_t rank, count_t num_passes) {
-    const auto num_requests = static_cast<count_t>(requests.requests[rank].size());
-    return copy(num_passes * request_bytes(requests, num_requests), num_passes * num_requests);
-}
-
-schedule sorting_schedule(const batch& requests, count_t num_passes) {
+schedule sorting_schedule(const batch& requests, sorting_way way, bool finds_equal) {
     schedule work;
-    for (std::size_t rank = 0; rank < requests.requests.size(); ++rank) {
+    for (const auto& of_rank : requests.requests) {
+        const auto num_requests = static_cast<count_t>(of_rank.size());
+        const count_t num_passes = way == sorting_way::comparisons
+                                       ? std::bit_width(static_cast<std::uint64_t>(num_requests))
+                                       : (finds_equal ? radix_passes : 1);
         work.begin_rank();
-        work.add(preparation(requests, rank, num_passes));
+        work.add(
+            copy(num_passes * request_bytes(requests, num_requests), num_passes * num_requests));
     }
     return work;
 }
@@ -281,18 +282,19 @@ batch_cost& batch_cost::operator+=(const batch_cost& other) {
 }
 
 batch_timer::batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m,
-                         stage_way way)
+                         stage_way way, sorting_way sorting)
     : layout_(layout),
       owners_(owners),
       with_search_(m),
       without_search_(without_search(m)),
-      way_(way) {}
+      way_(way),
+      sorting_(sorting) {}
 
 batch_cost batch_timer::routed(const route& r, const batch& requests, bool combines) const {
     const bool is_collective = way_ == stage_way::collectives;
     batch_cost cost;
     stage_clock clock(layout_, is_collective ? with_search_ : without_search_);
-    clock.pass(sorting_schedule(requests, combines || is_collective ? sorting_passes : 1));
+    clock.pass(sorting_schedule(requests, sorting_, combines || is_collective));
     cost.sorting_seconds = clock.seconds();
     request_walk walk(r, owners_, requests.requests, combines);
     std::vector<std::vector<rank_stage>> stages;
@@ -320,7 +322,7 @@ batch_cost batch_timer::plain(const batch& requests, plain_way way) const {
     std::vector<count_t> sent_messages(stage.size());
     std::vector<count_t> received_items(stage.size());
     count(stage, way == plain_way::pairwise, cost, sent_messages, received_items);
-    clock.pass(sorting_schedule(requests, way_ == stage_way::collectives ? sorting_passes : 1));
+    clock.pass(sorting_schedule(requests, sorting_, way_ == stage_way::collectives));
     cost.sorting_seconds = clock.seconds();
     clock.pass(count_schedule(layout_.num_ranks()));
     pass(clock, {stage, false, [&](count_t n) { return request_bytes(requests, n); }}, way);

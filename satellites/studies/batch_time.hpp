@@ -45,16 +45,22 @@ enum class stage_way {
     collectives,  ///< as the study: MPI_Alltoall of counts, and MPI_Alltoallv of what there is
 };
 
+/// @brief How a rank sorts its own requests.
+enum class sorting_way {
+    radix,        ///< in as many passes as 4-byte keys take here
+    comparisons,  ///< as the text of the study has it: m requests in as many passes as m has bits
+};
+
 /// @brief Simulates batches on a machine.
 ///
 /// A rank has all messages of a stage before it sends those of the next. It copies what it sends and what
-/// it gets, and sorts its own requests first, in as many passes as a radix sort of 4-byte keys takes here.
+/// it gets, and sorts its own requests first.
 /// What it gets is taken in the order in which it comes, so no queue is searched but by `plain` and `collectives`.
 /// With `collectives` all sort alike, whether they combine or not; partners of a stage must be each other's.
 class batch_timer {
   public:
     batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m,
-                stage_way way);
+                stage_way way, sorting_way sorting);
 
     batch_cost routed(const route& r, const batch& requests, bool combines) const;
     /// @brief MPI_Alltoall of the counts, MPI_Alltoallv of the requests, and again of the replies.
@@ -66,6 +72,7 @@ class batch_timer {
     machine with_search_;
     machine without_search_;
     stage_way way_;
+    sorting_way sorting_;
 };
 
 }  // namespace crossdock::bench::studies

@@ -86,15 +86,18 @@ class Array(unittest.TestCase):
         reply_us = copies_us(8, 1) + way_us(8) + copies_us(8, 1)
         self.assertAlmostEqual(found["direct"]["simulated_seconds"] * 1e6, request_us + reply_us, places=6)
 
-        # As the study has it: a count of 4 bytes comes first, the request has no head, and all sort in three passes.
-        found = overload(2, 2, 2, "--routes", "direct", "--machine", MACHINE, "--collective-stages", per_node=1)
-        sorting_us = copies_us(3 * 16, 3 * 2)
+        # As the study has it: a count of 4 bytes comes first, the request has no head, and all sort in three passes, or
+        # in lg 2 + 1 by comparisons.
         count_us = copies_us(4, 1) + way_us(4) + copies_us(4, 1)
         request_us = copies_us(16, 1) + way_us(16) + copies_us(16, 1)
-        for name in ("direct", "plain/posted"):
-            self.assertAlmostEqual(found[name]["sorting_seconds"] * 1e6, sorting_us)
-            self.assertAlmostEqual(found[name]["simulated_seconds"] * 1e6, sorting_us + count_us + request_us + reply_us,
-                                   places=6)
+        for sorting, num_passes in ((), 3), (("--comparisons",), 2):
+            found = overload(2, 2, 2, "--routes", "direct", "--machine", MACHINE, "--collective-stages", *sorting,
+                             per_node=1)
+            sorting_us = copies_us(num_passes * 16, num_passes * 2)
+            for name in ("direct", "plain/posted"):
+                self.assertAlmostEqual(found[name]["sorting_seconds"] * 1e6, sorting_us)
+                self.assertAlmostEqual(found[name]["simulated_seconds"] * 1e6,
+                                       sorting_us + count_us + request_us + reply_us, places=6)
 
     def test_VerticesThatHoldTheirOwnEdgesAskForNeighborsAndParentsOnly(self):
         held, drawn, parents = (by_name(case)["plain/posted"] for case in study(
