@@ -187,7 +187,9 @@ def vpt_rows(record):
     for ranks, theirs in ((128, (0.45, 0.70)), (512, (0.69, 0.85))):
         run = next(run for run in record["table_2"] if run["ranks"] == ranks and machine in vpt.machines_of(run))
         cray = next(run for run in record["networks"] if run["ranks"] == ranks)
-        saved += zip((vpt.saved_share(run, machine, 4, fit["fixed"]), vpt.saved_share(cray, vpt.machines_of(cray)[-1], 4, cray_fit["fixed"])), theirs)
+        ours = (vpt.saved_share(run, machine, 4, fit["fixed"]),
+                vpt.saved_share(cray, vpt.machines_of(cray)[-1], 4, cray_fit["fixed"]))
+        saved += zip(ours, theirs)
     most_ranks = max(record["table_3"], key=lambda run: run["ranks"])
     drawn = {route["dimensions"]: 1e6 * vpt.algorithm_seconds(route, vpt.machines_of(most_ranks)[0])
              for route in vpt.routes_of(most_ranks)}
@@ -291,16 +293,21 @@ def sdde_rows(record):
 # ARRAY
 
 
-def over_plain(record, workload, graph, ranks, log_edges=12):
-    """Speed-ups by route; the machine is the preset."""
+def seconds_of(record, workload, graph, ranks, log_edges=12):
+    """Simulated seconds by contender; the machine is the preset."""
     for run in record["runs"]:
         if (run["ranks"], run["edges_per_rank"], run["machine"]) == (ranks, 1 << log_edges, "supermuc_ng"):
             for case in run["cases"]:
                 if (case["workload"], case.get("graph", case.get("entries"))) == (workload, graph):
-                    times = {one["name"]: one["simulated_seconds"] for one in case["contenders"]}
-                    plain = min(seconds for name, seconds in times.items() if name.startswith("plain/"))
-                    return {name: plain / seconds for name, seconds in times.items() if not name.startswith("plain/")}
+                    return {one["name"]: one["simulated_seconds"] for one in case["contenders"]}
     raise KeyError((workload, graph, ranks, log_edges))
+
+
+def over_plain(*what):
+    """Speed-ups by route."""
+    times = seconds_of(*what)
+    plain = min(seconds for name, seconds in times.items() if name.startswith("plain/"))
+    return {name: plain / seconds for name, seconds in times.items() if not name.startswith("plain/")}
 
 
 def best_of(gains, combines):
@@ -316,17 +323,23 @@ def named(gains, *names):
     return ", ".join(f"{name} {gains[name]:.2f}" for name in names)
 
 
+def milliseconds(times, *names):
+    return ", ".join(f"{name} {1e3 * times[name]:.2f} ms" for name in names)
+
+
 GRIDS = ("grid:2", "grid:3", "hypercube")
 
 
 def array_rows(record):
     rmat = over_plain(record, "boruvka", "rmat_unscrambled", 4096, 14)
     rgg, gnm = over_plain(record, "pointers", "rgg", 4096, 17), over_plain(record, "boruvka", "gnm", 4096)
+    uniform = seconds_of(record, "pointers", "gnm", 4096, 17)
     combining = rmat["hypercube"] / rmat["hypercube/none"]
-    near = {graph: over_plain(record, "neighborhood", graph, 4096, log_edges)
-            for graph, log_edges in (("rgg", 15), ("gnm", 12))}
-    sorting = [one["sorting_seconds"] / one["simulated_seconds"] for run in record["runs"] for case in run["cases"]
-               if case["workload"] == "neighbors" for one in case["contenders"]]
+    near, near_gnm = over_plain(record, "neighbors", "rgg", 4096, 15), seconds_of(record, "neighbors", "gnm", 4096, 15)
+    sorting, sorting_gnm = ([one["sorting_seconds"] / one["simulated_seconds"] for run in record["runs"]
+                             if run.get("sorting") == "comparisons" for case in run["cases"]
+                             if (case["workload"], case["graph"]) == ("neighbors", graph)
+                             for one in case["contenders"]] for graph in ("rmat_unscrambled", "gnm"))
     overload = {(entries, ranks): over_plain(record, "overload_one", entries, ranks)
                 for entries in (256, 8192) for ranks in (512, 1024, 4096)}
     direct = [times["direct/none"] / times["direct"] for run in record["runs"] for case in run["cases"]
@@ -337,7 +350,7 @@ def array_rows(record):
             for gains in overload.values()]
     strategies = study.read(study.MEASUREMENTS / "array-strategies-rmat-32768-8ranks-openmpi.jsonl")["contenders"]
     fastest = min((one for one in strategies if one["combine"]), key=lambda one: one["seconds"]["median"])["name"]
-    routes = [near["rgg"][name] for name in (*GRIDS, "grid:4")]
+    routes = [near[name] for name in (*GRIDS, "grid:4")]
     return [
         Row("Fig. 5.1a", "R-MAT: 20 over plain, 16 of it by combining",
             f"{best_of(rmat, True):.1f}, {combining:.1f} of it by combining",
@@ -352,14 +365,15 @@ def array_rows(record):
         Row("Fig. 5.2", "R-MAT: sort is fastest, with many dimensions", f"measured on 8 ranks: {fastest}", OTHER,
             "measured with neighborhood, not Borůvka, on two cores"),
         Row("Fig. 5.3", "random geometric: routes lose alone, win with combining",
-            f"{best_of(near['rgg'], False):.2f} alone, {best_of(near['rgg'], True):.2f} with it",
-            judged(best_of(near["rgg"], False) < 1 < best_of(near["rgg"], True)),
-            f"its edges and ranks; the hypercube alone loses, {near['rgg']['hypercube/none']:.2f}"),
+            f"{best_of(near, False):.2f} alone, {best_of(near, True):.2f} with it",
+            judged(best_of(near, False) < 1 < best_of(near, True), fitted=True),
+            f"its edges and ranks; the hypercube alone loses, {near['hypercube/none']:.2f}"),
         Row("Fig. 5.4", "R-MAT: most time goes to sorting own requests",
-            "{} with grid:2, {} with the hypercube".format(*map(percent, sorting)),
-            judged(min(sorting) > 0.5, fitted=True), "its edges, ranks and collectives; the hypercube forwards more"),
-        Row("Fig. 5.5", "G(n,m): three dimensions are best", named(near["gnm"], "grid:2", "grid:3", "grid:4"),
-            judged(max(near["gnm"], key=near["gnm"].get) == "grid:3", fitted=True), "2^12 edges; all within 12 %"),
+            f"{span(map(percent, sorting))}; on G(n,m) {span(map(percent, sorting_gnm))}",
+            judged(max(sorting_gnm) < 0.5 < min(sorting), fitted=True), "sorts by comparisons, lg m passes of 1.4 ns"),
+        Row("Fig. 5.5", "G(n,m): three dimensions are best", milliseconds(near_gnm, "grid:2", "grid:3", "grid:4"),
+            judged(min(near_gnm, key=near_gnm.get) == "grid:3", fitted=True),
+            "its edges, ranks and collectives; two dimensions are best"),
         Row("Fig. 5.6", "overload: the hypercube is best, combining alone gains nothing",
             f"the fastest grid in {sum(wins)} of {len(wins)} cases; combining alone {span(direct, '{:.2f}')}",
             judged(all(wins) and max(direct) <= 1.01), "its entries and ranks, writes and reads"),
@@ -368,11 +382,13 @@ def array_rows(record):
         Row("Fig. A.1", "Borůvka, random geometric: many dimensions hurt", named(rgg, *GRIDS),
             judged(rgg["hypercube"] < max(rgg[name] for name in GRIDS), fitted=True),
             "its edges, ranks and collectives; vertices hold their edges"),
-        Row("Fig. A.2", "Borůvka, G(n,m): many dimensions hurt", named(gnm, *GRIDS),
-            judged(gnm["hypercube"] < max(gnm[name] for name in GRIDS)), "few requests, so messages count, not volume"),
+        Row("Fig. A.2", "Borůvka, G(n,m): many dimensions hurt", milliseconds(uniform, *GRIDS),
+            judged(uniform["hypercube"] > min(uniform[name] for name in GRIDS), fitted=True),
+            "its edges, ranks and collectives; vertices hold their edges"),
         Row("Fig. A.3", "neighborhood, random geometric: routes alike",
             f"best grid {max(routes) / min(routes):.2f} times as fast as the worst",
-            judged(max(routes) / min(routes) <= TOLERANCE), "its edges and ranks; the hypercube is last"),
+            judged(max(routes) / min(routes) <= TOLERANCE, fitted=True),
+            "sorting by comparisons, lg m passes of 1.4 ns, dominates"),
     ]
 
 
@@ -424,12 +440,13 @@ def stream_rows(replayed, threads, wasted):
                                       if run["cases"][0]["workload"] == "index_gather")]
     (small_waste, small_times), (large_waste, large_times), (phold, _) = (
         zip(*speculation(wasted, name)) for name in ("sssp, small", "sssp, large", "phold"))
-    sizes = "sizes and flushes are assumed, not in its text"
+    assumed = "{} vertices assumed, flush when idle; not in its text"
     at_16 = stream_thread.by_name(next(run for run in threads["answers"] if run["nodes"] == 16), "simulated_seconds")
     items_sorted = 2 * next(run for run in threads["answers"] if run["nodes"] == 16)["cases"][0]["items_per_worker"]
     more_to_sort = 1e9 * (at_16["ww"] - at_16["wps"]) / items_sorted
     network = machine["levels"]["network"]
-    latency = network["send_overhead_seconds"] + network["eager"]["latency_seconds"] + network["receive_overhead_seconds"]
+    latency = (network["send_overhead_seconds"] + network["eager"]["latency_seconds"]
+               + network["receive_overhead_seconds"])
     return [
         Row("Fig. 1", "12 GB/s between nodes, microseconds of latency", f"{bandwidth:.1f} GB/s, {1e6 * latency:.1f} us",
             judged(are_near((bandwidth, 12)), fitted=True), "a port of 100 Gb/s is assumed"),
@@ -457,18 +474,19 @@ def stream_rows(replayed, threads, wasted):
             f"{more_to_sort:.0f} ns more to sort would, on 4 nodes too"),
         Row("Fig. 14", "SSSP, small: less latency benefits; no order of times is told",
             f"of WW's time: WPs {listed(small_times, 'wps')}; PP {listed(small_times, 'pp')}",
-            judged(all(max(one["wps"], one["pp"]) < 1 for one in small_times), fitted=True), sizes),
+            judged(all(max(one["wps"], one["pp"]) < 1 for one in small_times), fitted=True),
+            assumed.format("2^15")),
         Row("Fig. 15", "SSSP, small: waste PP < WPs < WW",
             f"of WW's: WPs {listed(small_waste, 'wps')}; PP {listed(small_waste, 'pp')}",
             judged(all(is_rising(one[name] for name in SCHEMES) for one in small_waste), fitted=True),
             "2^15 vertices assumed; with 2^14 not on 8 nodes"),
         Row("Fig. 16", "SSSP, large: WPs considerably faster than WW",
             f"of WW's time: WPs {listed(large_times, 'wps')}",
-            judged(all(one["wps"] * TOLERANCE < 1 for one in large_times), fitted=True), sizes),
+            judged(all(one["wps"] * TOLERANCE < 1 for one in large_times), fitted=True), assumed.format("2^16")),
         Row("Fig. 17", "SSSP, large: schemes waste alike",
             f"of WW's: WPs {listed(large_waste, 'wps')}; PP {listed(large_waste, 'pp')}",
             judged(all(are_near(*((one[name], other) for name in SCHEMES for other in one.values()))
-                       for one in large_waste), fitted=True), "sizes assumed; PP's buffers fill, the others' do not"),
+                       for one in large_waste), fitted=True), "2^16 vertices assumed; only PP's buffers fill"),
         Row("Fig. 18", "PHOLD: PP rejects over 5 % fewer", f"of WW's: PP {listed(phold, 'pp')}",
             judged(all(one["pp"] < 0.95 for one in phold), fitted=True), "1024 events of a worker; not in its text"),
     ]
