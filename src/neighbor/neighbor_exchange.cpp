@@ -262,14 +262,29 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     // `new_bytes` is 0 where a fault leaves the size unknown: then it is that of ranks that share memory, or else taken
     // to be the last one.
     executor& start_empty(direction to, std::size_t new_bytes, rank_t failed) {
+        check_guess(new_bytes);
         finish_empty();
         next_plan();
         new_bytes = find_size(new_bytes);
         const bool knows_size = new_bytes != 0;
-        if (!knows_size) new_bytes = last_bytes;
+        if (!knows_size) new_bytes = guessed_bytes = last_bytes;
         make_ready_if_need_be(to, new_bytes);
         if (auto* const tried = trials()) tried->begin(to, new_bytes);
         return present().start_empty(to, failed, knows_size);
+    }
+
+    // After an exchange whose size nobody knew: items of another size show that the guess may have been wrong. If they
+    // cut messages otherwise, parts of that exchange may be left over, and would be taken for parts of the next one.
+    void check_guess(std::size_t new_bytes) {
+        if (guessed_bytes == 0 || new_bytes == 0) return;
+        if (!present().has_equal_parts(guessed_bytes, new_bytes)) {
+            throw_error_of(compiled().rank(), errc::invalid_state,
+                           "rank {} did not know the size of items in an earlier exchange, and "
+                           "assumed {} bytes; items of {} bytes cut messages otherwise, so this "
+                           "object cannot go on: make a new one",
+                           compiled().rank(), guessed_bytes, new_bytes);
+        }
+        guessed_bytes = 0;
     }
 
     std::size_t find_size(std::size_t new_bytes) const {
@@ -291,6 +306,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
 
     void prepare_at_start(std::size_t new_bytes) {
         try {
+            check_guess(new_bytes);
             finish_empty();
             make_ready_if_need_be(direction::forward, new_bytes);
             if (prepared == preparation::both) make_ready_if_need_be(direction::reverse, new_bytes);
@@ -372,6 +388,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     void prepare(std::size_t new_bytes) {
         require_idle();
         require_item_bytes(new_bytes);
+        check_guess(new_bytes);
         finish_empty();
         agree_on(prepared == preparation::forward ? present().prepare(prepared, new_bytes)
                                                   : present().prepare_both(new_bytes));
@@ -381,6 +398,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     void start(direction to, const void* input, void* output, std::size_t asked_bytes,
                combine_function&& combine = {}) {
         require_apart(to, input, output, asked_bytes);
+        check_guess(asked_bytes);
         finish_empty();
         next_plan();
         auto& runner = present();
@@ -457,6 +475,8 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     preparation prepared;    // with the direction that starts
     std::size_t item_bytes;  // what was made ready last
     std::size_t last_bytes;  // of the last exchange
+    // Of an exchange whose size nobody knew, until it is checked; 0: of none.
+    std::size_t guessed_bytes = 0;
     array_overlap overlap;
     std::vector<tried_route> results;
     executor* active = nullptr;

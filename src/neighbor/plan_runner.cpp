@@ -281,6 +281,12 @@ count_t plan_runner::items_per_stripe(std::size_t item_bytes) const {
     return static_cast<count_t>(std::max<std::size_t>(options_.stripe_bytes / item_bytes, 1));
 }
 
+bool plan_runner::has_equal_parts(std::size_t item_bytes, std::size_t other_bytes) const {
+    const count_t longest = longest_message(*plan_);
+    return std::min(max_part_items(item_bytes), longest) ==
+           std::min(max_part_items(other_bytes), longest);
+}
+
 std::optional<error> plan_runner::build_schedules(const std::array<direction_state*, 2>& wanted,
                                                   const std::shared_ptr<node_memory>& with,
                                                   std::size_t item_bytes,

@@ -76,6 +76,9 @@ class plan_runner {
         return state_of(to).has_ready(item_bytes);
     }
 
+    /// @brief Whether this rank's messages are cut into the same parts with items of either size.
+    bool has_equal_parts(std::size_t item_bytes, std::size_t other_bytes) const;
+
     /// @brief After some rank has failed to prepare, and all know.
     void forget_prepared() noexcept {
         forward_.sizes.clear();

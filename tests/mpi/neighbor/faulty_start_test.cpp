@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 namespace crossdock::faulty_start_test {
 namespace {
 
+using test::expect_thrown;
 using test::thrown_by;
 
 constexpr rank_t culprit = 1;
@@ -458,6 +460,42 @@ TEST_F(FaultyStart, WhoseSizeNobodyKnowsIsTakenForNoValue) {
         halo.start(&item, slots.data(), MPI_FLOAT);
         halo.wait();
         EXPECT_EQ(slots, std::vector<float>(slots.size(), 1));
+    }
+}
+
+// Parts of that exchange may be left over, and must not be taken for parts of the next one.
+TEST_F(FaultyStart, WhoseSizeNobodyKnowsEndsTheObjectWhereTheNextSizeIsCutOtherwise) {
+    std::string alone = "1";
+    for (rank_t rank = 1; rank < num_ranks_; ++rank) alone += ",1";
+    const context where(MPI_COMM_WORLD, {.topology = alone, .nodes = alone});
+    const auto ring = all_to_all(16);
+    const bool is_faulty = rank_ == culprit;
+    static std::list<std::vector<float>> lost;  // arrays of abandoned exchanges
+    for (const auto& [before, after] :
+         {std::pair(MPI_DOUBLE, MPI_DOUBLE), {MPI_FLOAT, MPI_DOUBLE}, {MPI_DOUBLE, MPI_FLOAT}}) {
+        neighbor_exchange halo(where, ring.make(), {.route = "direct", .max_message_bytes = 64});
+        auto& items = lost.emplace_back(2 * 16, 1 + rank_);
+        auto& slots = lost.emplace_back(2 * 16 * static_cast<std::size_t>(ring.reach));
+        const auto start = [&](MPI_Datatype type) { halo.start(items.data(), slots.data(), type); };
+        start(before);
+        halo.wait();
+        if (is_faulty) {
+            expect_thrown(errc::invalid_argument, [&] { start(MPI_DATATYPE_NULL); });
+        } else {
+            start(after);
+        }
+        if (before != after) {
+            if (is_faulty) {
+                expect_thrown(errc::invalid_state, rank_, [&] { start(after); });
+                expect_thrown(errc::invalid_state, rank_, [&] { start(after); });
+            }
+        } else {
+            if (!is_faulty) expect_to_hear_of(culprit, halo);
+            start(after);
+            halo.wait();
+            for (std::size_t i = 0; i < slots.size(); ++i)
+                EXPECT_EQ(slots[i], 1 + ring.source(static_cast<rank_t>(i / (2 * 16))));
+        }
     }
 }
 
