@@ -44,10 +44,10 @@ void list_settings(named_values& values, const context& where, count_t num_entri
 void check_parts(count_t num_entries, const array_settings& settings) {
     if (num_entries < 0)
         throw error(errc::invalid_argument,
-                    fmt::format("num_entries is {}; the least is 0", num_entries));
+                    fmt::format("num_entries is {}; the minimum is 0", num_entries));
     if (settings.num_local.value_or(0) < 0)
         throw error(errc::invalid_argument,
-                    fmt::format("num_local is {}; the least is 0", *settings.num_local));
+                    fmt::format("num_local is {}; the minimum is 0", *settings.num_local));
 }
 
 block_partition parts_of_sizes(count_t num_entries, const std::vector<count_t>& sizes) {

@@ -9,7 +9,9 @@ namespace crossdock {
 
 block_partition block_partition::blocks(count_t num_entries, rank_t num_ranks) {
     if (num_entries < 0 || num_ranks < 1) {
-        throw_error(errc::invalid_argument, "{} entries on {} ranks", num_entries, num_ranks);
+        throw_error(errc::invalid_argument,
+                    "there are {} entries on {} ranks; give at least 0 entries and 1 rank",
+                    num_entries, num_ranks);
     }
     block_partition result;
     result.num_entries_ = num_entries;
@@ -30,7 +32,7 @@ block_partition block_partition::from_sizes(const std::vector<count_t>& sizes) {
     result.firsts_.push_back(0);
     for (const count_t size : sizes) {
         if (size < 0)
-            throw_error(errc::invalid_argument, "a rank has {} entries; the least is 0", size);
+            throw_error(errc::invalid_argument, "a rank has {} entries; the minimum is 0", size);
         if (size > std::numeric_limits<count_t>::max() - result.firsts_.back())
             throw error(errc::count_overflow, "the sizes add up to more than 2^63 - 1");
         result.firsts_.push_back(result.firsts_.back() + size);

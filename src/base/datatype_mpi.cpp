@@ -14,7 +14,7 @@ datatype_layout::datatype_layout(MPI_Datatype datatype) {
     CROSSDOCK_MPI(MPI_Type_get_true_extent(datatype, &true_lower_bound, &true_extent));
     CROSSDOCK_MPI(MPI_Type_size_x(datatype, &size_bytes));
     if (size_bytes <= 0)
-        throw error(errc::invalid_argument, "the datatype has 0 bytes; the least is 1");
+        throw error(errc::invalid_argument, "the datatype has 0 bytes; the minimum is 1");
     checked_cast<int>(size_bytes);
 }
 
@@ -22,8 +22,8 @@ void datatype_layout::require_in_extent() const {
     if (lower_bound == 0 && true_lower_bound >= 0 && true_lower_bound + true_extent <= extent)
         return;
     throw_error(errc::invalid_argument,
-                "a value of the datatype lies in [{}, {}), its extent is [{}, {}): it "
-                "must begin at 0 and hold the value",
+                "a value of the datatype lies in [{}, {}), but its extent is [{}, {}); "
+                "make an extent that begins at 0 and contains the value",
                 true_lower_bound, true_lower_bound + true_extent, lower_bound,
                 lower_bound + extent);
 }

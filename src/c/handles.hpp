@@ -117,7 +117,7 @@ template <class T>
 std::span<const T> array(const T* data, count_t length, const char* what) {
     if (length < 0)
         throw error(errc::invalid_argument, std::string(what) + " has length " +
-                                                std::to_string(length) + "; the least is 0");
+                                                std::to_string(length) + "; the minimum is 0");
     if (length > 0) require(data, what);
     return {data, static_cast<std::size_t>(length)};
 }

@@ -164,7 +164,7 @@ stream_options options_from(const crossdock_stream_options& given) {
 
 void check_calls(const item_calls& calls) {
     if (calls.num_bytes == 0)
-        throw error(errc::invalid_argument, "item_bytes is 0; the least is 1");
+        throw error(errc::invalid_argument, "item_bytes is 0; the minimum is 1");
     if (calls.handler == nullptr) throw error(errc::invalid_argument, "handler is a null pointer");
     if ((calls.key == nullptr) != (calls.combine == nullptr))
         throw error(errc::invalid_argument,

@@ -37,7 +37,7 @@ void check_common(const context& where, const exchange_options& options) {
                     options.max_message_bytes, most_message_bytes);
     }
     if (options.max_forwarded_bytes.value_or(0) < 0) {
-        throw_error(errc::invalid_argument, "max_forwarded_bytes is {}; the least is 0",
+        throw_error(errc::invalid_argument, "max_forwarded_bytes is {}; the minimum is 0",
                     *options.max_forwarded_bytes);
     }
 }
@@ -67,7 +67,7 @@ void check_shape(const communicator& comm, const message_shape& shape) {
         return;
     }
     throw_error_of(comm.rank(), errc::invalid_argument,
-                   "rank {} sends {}; the least is 0 values of 1 byte", comm.rank(),
+                   "rank {} sends {}; the minimum is 0 values of 1 byte", comm.rank(),
                    shape_text(shape.items_per_message.value_or(-1), shape.item_bytes));
 }
 
@@ -100,7 +100,7 @@ void check_num_sources(const communicator& comm, const bytes_to_send& to_send,
     if (!options.num_sources) return;
     if (*options.num_sources < 0) {
         throw_error_of(comm.rank(), errc::invalid_argument,
-                       "rank {} expects {} messages; the least is 0", comm.rank(),
+                       "rank {} expects {} messages; the minimum is 0", comm.rank(),
                        *options.num_sources);
     }
     const auto num_own =
@@ -153,7 +153,7 @@ void check_known_numbers(const communicator& comm, const bytes_to_send& to_send,
     const count_t num_sent = sums[static_cast<std::size_t>(comm.rank())];
     if (!options.num_sources) {
         wrong.emplace(errc::count_mismatch,
-                      fmt::format("rank {} knows no number of sources, but others do; give it on "
+                      fmt::format("rank {} gives no number of sources, but others do; give it on "
                                   "all ranks or on none",
                                   comm.rank()),
                       comm.rank());

@@ -31,8 +31,8 @@ std::vector<addressed_values> address(std::span<const rank_t> destinations,
         const count_t first = displacements.empty() ? next : displacements[i];
         if (counts[i] < 0 || first < 0) {
             throw_error(errc::invalid_argument,
-                        "message {} to rank {} has count {} and displacement {}; the least is 0", i,
-                        destinations[i], counts[i], first);
+                        "message {} to rank {} has count {} and displacement {}; the minimum is 0",
+                        i, destinations[i], counts[i], first);
         }
         if (counts[i] > std::numeric_limits<count_t>::max() - next)
             throw error(errc::count_overflow, "the messages have 2^63 values or more");
@@ -45,7 +45,7 @@ std::vector<addressed_values> address(std::span<const rank_t> destinations,
 // Messages of one size, one after the other.
 std::vector<addressed_values> address(std::span<const rank_t> destinations, count_t count) {
     if (count < 0)
-        throw_error(errc::invalid_argument, "there are {} values per message; the least is 0",
+        throw_error(errc::invalid_argument, "there are {} values per message; the minimum is 0",
                     count);
     return address(destinations, std::vector<count_t>(destinations.size(), count), {});
 }
@@ -133,9 +133,8 @@ bytes_to_send listed_bytes_to_send(const integer_range& destinations, const inte
         std::vector<count_t> lengths;
         for (std::size_t i = 0; i < destinations.size(); ++i) {
             if (destinations[i] != static_cast<rank_t>(destinations[i])) {
-                throw_error(errc::rank_out_of_range,
-                            "destination {} is {}, which is no rank of any communicator", i,
-                            destinations[i]);
+                throw_error(errc::rank_out_of_range, "destination {} is {}, which cannot be a rank",
+                            i, destinations[i]);
             }
             ranks.push_back(static_cast<rank_t>(destinations[i]));
         }

@@ -188,7 +188,8 @@ void shared_memory_schedule_builder::take_writes(buffer_number asking,
             const departing_item first = layout_.departing_at(run.from);
             for (count_t k = 0; k < run.length; ++k) {
                 const count_t input = inputs_.input_of(first + k);
-                if (input < 0) throw error(errc::internal, "a rank asks for an item that is none");
+                if (input < 0)
+                    throw error(errc::internal, "a rank asks for an item that does not exist");
                 list.append(input, run.to.value() + k);
             }
         }

@@ -110,7 +110,7 @@ count_t block_end(rank_t rank, const argument_side& a, std::size_t entry) {
     const count_t displacement = a.displacements[entry];
     if (count < 0 || displacement < 0) {
         throw_error_of(rank, errc::invalid_argument,
-                       "rank {} gives {} {} count {} and displacement {}; the least is 0", rank,
+                       "rank {} gives {} {} count {} and displacement {}; the minimum is 0", rank,
                        a.neighbor, a.ranks[entry], count, displacement);
     }
     if (count > std::numeric_limits<count_t>::max() - displacement) {
@@ -200,7 +200,8 @@ local_columns renumber_columns(count_t first_owned, count_t num_owned,
     };
     for (const count_t column : columns) {
         if (column < 0) {
-            throw_error(errc::index_out_of_range, "column {} is negative; the least is 0", column);
+            throw_error(errc::index_out_of_range, "column {} is negative; the minimum is 0",
+                        column);
         }
         if (!is_owned(column)) ghosts.push_back(column);
     }

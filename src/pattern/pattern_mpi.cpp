@@ -66,8 +66,8 @@ void check_indices(rank_t rank, const char* verb, std::span<const count_t> indic
     const auto negative =
         std::find_if(indices.begin(), indices.end(), [](count_t index) { return index < 0; });
     if (negative != indices.end()) {
-        throw_error_of(rank, errc::index_out_of_range, "rank {} {} index {}; the least is 0", rank,
-                       verb, *negative);
+        throw_error_of(rank, errc::index_out_of_range, "rank {} {} index {}; the minimum is 0",
+                       rank, verb, *negative);
     }
 }
 
@@ -88,7 +88,7 @@ std::vector<index_run> runs_of(rank_t rank, std::span<const count_t> owned) {
 
 std::vector<index_run> run_of_range(rank_t rank, count_t first, count_t length) {
     if (length < 0) {
-        throw_error_of(rank, errc::invalid_argument, "rank {} owns {} indices; the least is 0",
+        throw_error_of(rank, errc::invalid_argument, "rank {} owns {} indices; the minimum is 0",
                        rank, length);
     }
     if (length == 0) return {};

@@ -27,7 +27,7 @@ void check_file(const std::string& path, count_t item_bytes) {
         throw_error(errc::invalid_argument, "a pattern is written to a file {}, not to \"{}\"",
                     suffix, path);
     if (item_bytes < 1)
-        throw_error(errc::invalid_argument, "item_bytes is {}; the least is 1", item_bytes);
+        throw_error(errc::invalid_argument, "item_bytes is {}; the minimum is 1", item_bytes);
 }
 
 void check_rank(const communicator& comm, const pattern& p) {

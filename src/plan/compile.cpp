@@ -10,8 +10,8 @@ namespace {
 
 void check_patterns(const topology& regions, std::span<const pattern> patterns) {
     if (patterns.size() != static_cast<std::size_t>(regions.num_ranks())) {
-        throw_error(errc::size_mismatch, "{} patterns for {} ranks", patterns.size(),
-                    regions.num_ranks());
+        throw_error(errc::size_mismatch, "there are {} patterns for {} ranks; give one for each",
+                    patterns.size(), regions.num_ranks());
     }
     for (std::size_t p = 0; p < patterns.size(); ++p) {
         validate(patterns[p]);

@@ -17,7 +17,7 @@ namespace {
 
 void check_rank(const plan::contents& data, rank_t peer) {
     if (peer >= 0 && peer < data.num_ranks && peer != data.rank) return;
-    reject(data.rank, fmt::format("rank {} is no other rank in [0, {})", peer, data.num_ranks));
+    reject(data.rank, fmt::format("rank {} is not another rank in [0, {})", peer, data.num_ranks));
 }
 
 void check_position(const plan::contents& data, count_t position, count_t num_positions) {

@@ -143,7 +143,8 @@ void check_deliveries(const plan& p, const identities& held, const identities& w
 
 void verify(std::span<const plan> plans, std::span<const pattern> patterns) {
     if (plans.size() != patterns.size()) {
-        throw_error(errc::size_mismatch, "{} plans for {} patterns", plans.size(), patterns.size());
+        throw_error(errc::size_mismatch, "there are {} plans for {} patterns; give one for each",
+                    plans.size(), patterns.size());
     }
     std::vector<identities> held;
     for (std::size_t p = 0; p < plans.size(); ++p) {

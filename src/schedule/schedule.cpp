@@ -12,7 +12,7 @@ std::uint32_t schedule::add(const operation& what, std::span<const std::uint32_t
     for (const std::uint32_t other : required) {
         if (other >= number) {
             throw_error(errc::invalid_argument,
-                        "operation {} of rank {} requires {}, which is none before it", number,
+                        "operation {} of rank {} requires {}, which is not before it", number,
                         num_ranks() - 1, other);
         }
     }

@@ -62,22 +62,22 @@ void check_capacity(count_t capacity, const stream_channel& channel) {
 
 void check_numbers(const stream_options& options, rank_t num_ranks) {
     if (options.workers < 1)
-        refuse(fmt::format("a process of {} workers; the least is 1", options.workers));
+        refuse(fmt::format("a process of {} workers; the minimum is 1", options.workers));
     if (count_t{options.workers} * num_ranks > std::numeric_limits<int>::max())
         refuse(fmt::format("{} ranks of {} workers are more than {} workers", num_ranks,
                            options.workers, std::numeric_limits<int>::max()));
     if (options.buffer_items < 0)
-        refuse(fmt::format("a buffer of {} items; the least is 1, or 0 for 64 KiB of them",
+        refuse(fmt::format("a buffer of {} items; the minimum is 1, or 0 for 64 KiB of them",
                            options.buffer_items));
     if (options.max_buffers < 0)
-        refuse(fmt::format("at most {} buffers; the least is 0", options.max_buffers));
+        refuse(fmt::format("at most {} buffers; the minimum is 0", options.max_buffers));
     if (options.priorities != 1 && options.priorities != 2)
         refuse(fmt::format("{} priorities; there must be 1 or 2", options.priorities));
     if (options.max_age_seconds && !(*options.max_age_seconds > 0))
         refuse(fmt::format("a maximal age of {} seconds; it must be more than 0",
                            *options.max_age_seconds));
     if (options.latency_sample_interval < 0)
-        refuse(fmt::format("a latency sample every {} pushes; the least is 0",
+        refuse(fmt::format("a latency sample every {} pushes; the minimum is 0",
                            options.latency_sample_interval));
 }
 

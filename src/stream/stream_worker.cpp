@@ -15,10 +15,11 @@ stream_worker::~stream_worker() = default;
 worker_id stream_worker::id() const noexcept { return buffers_->id(); }
 
 void stream_worker::refuse(worker_id to) const {
-    throw error(errc::rank_out_of_range,
-                fmt::format("destination worker {} of rank {} is outside [0, {}) of [0, {})",
-                            to.worker, to.rank, push_.last_worker + 1, push_.num_ranks),
-                to.rank);
+    throw error(
+        errc::rank_out_of_range,
+        fmt::format("there is no worker {} on rank {}: workers are in [0, {}), ranks in [0, {})",
+                    to.worker, to.rank, push_.last_worker + 1, push_.num_ranks),
+        to.rank);
 }
 
 void stream_worker::after_push(stream_cursor& open) { buffers_->after_push(open); }

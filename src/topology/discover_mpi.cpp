@@ -206,7 +206,7 @@ topology gather_topology(const communicator& comm, region_t key) {
     attempt(comm.rank(), fault, [&] {
         if (key < 0)
             throw_error_of(comm.rank(), errc::invalid_argument,
-                           "the key of rank {} is {}; the least is 0", comm.rank(), key);
+                           "the key of rank {} is {}; the minimum is 0", comm.rank(), key);
     });
     MPI_Comm members = split(comm.get(), std::max(key, 0), comm.rank());
     const region_t region = number_region(comm, members);

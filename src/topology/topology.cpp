@@ -279,7 +279,7 @@ topology::topology(std::vector<placement> canonical)
 }
 
 topology topology::one_region(rank_t num_ranks) {
-    if (num_ranks < 1) fail(fmt::format("a region has {} ranks; the least is 1", num_ranks));
+    if (num_ranks < 1) fail(fmt::format("a region has {} ranks; the minimum is 1", num_ranks));
     return topology({{0, num_ranks, 0, 1, num_ranks}});
 }
 
@@ -293,7 +293,7 @@ topology topology::from_regions(std::span<const region_t> region_of_rank) {
     if (region_of_rank.empty()) fail("a topology of no ranks");
     const auto negative = std::ranges::find_if(region_of_rank, [](region_t r) { return r < 0; });
     if (negative != region_of_rank.end())
-        fail(fmt::format("rank {} is in region {}; the least is 0",
+        fail(fmt::format("rank {} is in region {}; the minimum is 0",
                          negative - region_of_rank.begin(), *negative));
     std::vector<region_t> numbers(region_of_rank.begin(), region_of_rank.end());
     std::ranges::sort(numbers);

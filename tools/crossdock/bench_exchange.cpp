@@ -115,9 +115,9 @@ void add_bench_exchange(CLI::App& verb, action& chosen) {
     exchange
         ->add_option(
             "--values", options->values,
-            "What a message has. pattern: the number of needed columns, in 4 bytes; indices: the "
-            "columns, 8 bytes for each. MPI's contender is mpi_alltoallv after an MPI_Alltoall of "
-            "the counts; for pattern also mpi_alltoall of the numbers alone")
+            "What a message contains. pattern: the number of needed columns, in 4 bytes; indices: "
+            "the columns, 8 bytes for each. MPI's contender is mpi_alltoallv after an MPI_Alltoall "
+            "of the counts; for pattern also mpi_alltoall of the numbers alone")
         ->check(CLI::IsMember({"pattern", "indices"}))
         ->capture_default_str();
     auto& contest = options->contest;

@@ -132,7 +132,8 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
                                          "MPI, by MPI's collectives, and by PETSc");
     add_input(*neighbor, options->input,
               "every rank sends K items to every other, the same K to all ranks of a region; or "
-              "amg:FOLDER: a multigrid hierarchy");
+              "random:K: every rank needs an item from each of K others; or amg:FOLDER[:LEVEL]: a "
+              "multigrid hierarchy");
     neighbor->add_flag(
         "--amg", options->is_amg,
         "Set up hypre's BoomerAMG on FILE, through PETSc, and time the exchanges of all levels");

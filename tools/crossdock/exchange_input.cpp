@@ -68,7 +68,7 @@ CLI::Option* add_exchange(CLI::App& verb, exchange_choice& options, const std::s
         ->delimiter(',')
         ->needs(chosen);
     verb.add_option("--values", options.values,
-                    "What a message has. pattern: the number of needed columns, in 4 bytes; "
+                    "What a message contains. pattern: the number of needed columns, in 4 bytes; "
                     "indices: the columns, 8 bytes for each")
         ->check(CLI::IsMember({"pattern", "indices"}))
         ->capture_default_str()

@@ -251,14 +251,13 @@ std::string cpu_name() {
 json warnings_of(const context& where, int num_hosts, int shared_cores) {
     json warnings = json::array();
     if (shared_cores > 0)
-        warnings.push_back(fmt::format(
-            "{} ranks share {} cores: a run with a core for each rank takes other times.",
-            where.num_ranks(), shared_cores));
+        warnings.push_back(
+            fmt::format("{} ranks share {} cores: times differ where each rank has a core.",
+                        where.num_ranks(), shared_cores));
     if (num_hosts == 1 && where.topology().num_regions() > 1)
         warnings.push_back(
-            fmt::format("All ranks are on one machine: the regions {} are only named so, and no "
-                        "message crosses a "
-                        "network.",
+            fmt::format("All ranks are on one machine, which the regions {} divide: no message "
+                        "crosses a network.",
                         where.topology().to_string()));
     const std::string flags = CROSSDOCK_BUILD_FLAGS;
     if (flags.find("-O2") == flags.npos && flags.find("-O3") == flags.npos)

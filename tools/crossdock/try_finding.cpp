@@ -43,11 +43,11 @@ std::string text_of_gain(const finding& about, const measured_contender& route,
 std::string text_of_none(const finding& about, const measured_contender& route,
                          const measured_contender& mpi) {
     return fmt::format(
-        "Nothing is gained: leave it to MPI. The fastest that it offers, {}, takes {}, and the "
+        "Nothing is gained: leave it to MPI. MPI's fastest, {}, takes {}, and the "
         "route {} of crossdock takes {}, {:.2f} "
         "times as long{}.",
         label_of(mpi.name), microseconds_of(mpi), route.name, microseconds_of(route), about.ratio,
-        about.ratio < 1 ? ", which is within what rounds differ by" : "");
+        about.ratio < 1 ? ", which is within the variation between rounds" : "");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void set_known(const MPIX_Comm& xcomm, const int* recv_nnz, crossdock_exchange_o
     int rank = 0;
     crossdock_context_rank(xcomm.context, &rank);
     char sentence[80];
-    std::snprintf(sentence, sizeof sentence, "rank %d expects -1 messages; the least is 0", rank);
+    std::snprintf(sentence, sizeof sentence, "rank %d expects -1 messages; the minimum is 0", rank);
     crossdock_fail_next(CROSSDOCK_INVALID_ARGUMENT, sentence);
 }
 

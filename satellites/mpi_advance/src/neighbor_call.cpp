@@ -20,7 +20,7 @@ template <class T>
 std::span<const T> array(const T* data, count_t length, const char* what) {
     if (length < 0)
         throw error(errc::invalid_argument, std::string(what) + " has length " +
-                                                std::to_string(length) + "; the least is 0");
+                                                std::to_string(length) + "; the minimum is 0");
     if (length > 0) crossdock::mpi_advance::require(data, what);
     return {data, static_cast<std::size_t>(length)};
 }
@@ -64,7 +64,8 @@ std::size_t size_of(MPI_Datatype type) {
                     "datatype is MPI_DATATYPE_NULL; give the type of the values");
     int bytes = 0;
     CROSSDOCK_MPI(MPI_Type_size(type, &bytes));
-    if (bytes == 0) throw error(errc::invalid_argument, "the datatype has 0 bytes; the least is 1");
+    if (bytes == 0)
+        throw error(errc::invalid_argument, "the datatype has 0 bytes; the minimum is 1");
     return static_cast<std::size_t>(bytes);
 }
 

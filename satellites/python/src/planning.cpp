@@ -68,7 +68,7 @@ nb::list patterns_from_matrix(rank_t num_ranks, count_t num_columns, nb::handle 
     const auto indices = integers<count_t>(columns, "indices");
     if (num_ranks < 1)
         throw error(errc::invalid_argument,
-                    "num_ranks is " + std::to_string(num_ranks) + "; the least is 1");
+                    "num_ranks is " + std::to_string(num_ranks) + "; the minimum is 1");
     const bool are_rows = !ends.empty() && ends.front() == 0 && std::ranges::is_sorted(ends) &&
                           ends.back() == static_cast<count_t>(indices.size());
     if (!are_rows)

@@ -29,7 +29,7 @@ route_choice choose_by_replay(const rank_layout& layout, std::span<const pattern
                               int num_candidates) {
     if (num_candidates < 1) {
         throw error(errc::invalid_argument,
-                    fmt::format("cannot replay {} candidates; the least is 1", num_candidates));
+                    fmt::format("cannot replay {} candidates; the minimum is 1", num_candidates));
     }
     validate(m);
     // One route's plans at a time: those of several may not fit into memory.

@@ -66,7 +66,7 @@ void add_export(CLI::App& app, action& chosen) {
     options->machine_name = default_machine().name;
     auto* verb = add_verb(app, "export");
     verb->add_option("FILE", options->input.file,
-                     "As in `simulate`; of a hierarchy one level, amg:FOLDER:LEVEL")
+                     "As in `simulate`, but one level of a hierarchy, amg:FOLDER:LEVEL")
         ->required();
     add_division(*verb, options->input);
     verb->add_option("--route", options->route, "A route; `crossdock info` lists them")->required();

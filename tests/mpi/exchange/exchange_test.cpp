@@ -370,8 +370,7 @@ TEST_F(ExchangeRanges, RefuseARankOfMoreThan32Bits) {
     const error heard = thrown_by(
         [&] { static_cast<void>(sparse_exchange(where, ranks, {1}, std::vector<double>{1})); });
     EXPECT_EQ(heard.code(), errc::rank_out_of_range);
-    EXPECT_STREQ(heard.what(),
-                 "rank 0: destination 0 is 4294967296, which is no rank of any communicator");
+    EXPECT_STREQ(heard.what(), "rank 0: destination 0 is 4294967296, which cannot be a rank");
 }
 
 }  // namespace

@@ -176,8 +176,8 @@ class StreamCore : public test::AllRanks {
 
 TEST_F(StreamCore, NumbersOutOfRangeAreNamed) {
     const auto invalid = errc::invalid_argument;
-    expect_refused(invalid, "a process of 0 workers; the least is 1", {.workers = 0});
-    expect_refused(invalid, "a process of -3 workers; the least is 1", {.workers = -3});
+    expect_refused(invalid, "a process of 0 workers; the minimum is 1", {.workers = 0});
+    expect_refused(invalid, "a process of -3 workers; the minimum is 1", {.workers = -3});
     expect_refused(invalid, "a buffer of -1 items", {.buffer_items = -1});
     expect_refused(invalid, "a buffer of 1048577 items; there must be 1 to 1048576", {},
                    {8, 1048577});
@@ -186,13 +186,13 @@ TEST_F(StreamCore, NumbersOutOfRangeAreNamed) {
                    {8, 65536, false, true});
     expect_refused(invalid, "a buffer of 1073741825 bytes; there must be 1 to 1073741824", {},
                    {0, 1073741825});
-    expect_refused(invalid, "at most -1 buffers; the least is 0", {.max_buffers = -1});
+    expect_refused(invalid, "at most -1 buffers; the minimum is 0", {.max_buffers = -1});
     expect_refused(invalid, "0 priorities; there must be 1 or 2", {.priorities = 0});
     expect_refused(invalid, "3 priorities; there must be 1 or 2", {.priorities = 3});
     expect_refused(invalid, "a maximal age of 0 seconds; it must be more than 0",
                    {.max_age_seconds = 0});
     expect_refused(invalid, "a maximal age of -0.5 seconds", {.max_age_seconds = -0.5});
-    expect_refused(invalid, "a latency sample every -2 pushes; the least is 0",
+    expect_refused(invalid, "a latency sample every -2 pushes; the minimum is 0",
                    {.latency_sample_interval = -2});
     expect_refused(errc::count_overflow, "does not fit into 32 bits", {}, {4096, 1048576});
 }

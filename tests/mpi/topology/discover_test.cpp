@@ -92,7 +92,7 @@ TEST_F(Discover, FailsOnAllRanksIfAKeyIsNegative) {
     const error fault = test::thrown_by([&] { return gather_topology(comm, is_last ? -3 : 0); });
     EXPECT_EQ(fault.code(), errc::invalid_argument);
     EXPECT_EQ(fault.what(),
-              "the key of rank " + std::to_string(last_rank) + " is -3; the least is 0");
+              "the key of rank " + std::to_string(last_rank) + " is -3; the minimum is 0");
 }
 
 TEST_F(Discover, FailsOnAllRanksIfTheLevelsDiffer) {

@@ -57,7 +57,7 @@ TEST(TryFinding, NothingIsGainedWhereMpiIsAsFast) {
     EXPECT_STREQ(to_string(found.found), "no_gain");
     EXPECT_EQ(found.exchanges_to_pay, std::nullopt);
     EXPECT_EQ(found.text,
-              "Nothing is gained: leave it to MPI. The fastest that it offers, MPI by hand, "
+              "Nothing is gained: leave it to MPI. MPI's fastest, MPI by hand, "
               "persistent, takes 100.0 microseconds, and the route direct of crossdock takes 100.0 "
               "microseconds, 1.00 times as long.");
 }
@@ -66,7 +66,8 @@ TEST(TryFinding, NothingIsGainedWithinWhatRoundsDifferBy) {
     const auto found = judge(with_routes({route("direct", 92 * us)}), 7);
 
     EXPECT_STREQ(to_string(found.found), "no_gain");
-    EXPECT_TRUE(found.text.ends_with("0.92 times as long, which is within what rounds differ by."));
+    EXPECT_TRUE(
+        found.text.ends_with("0.92 times as long, which is within the variation between rounds."));
     EXPECT_STREQ(to_string(judge(with_routes({route("direct", 89 * us)}), 7).found), "gain");
 }
 

@@ -145,7 +145,7 @@ TEST(Verify, RefusesAnotherNumberOfPlansThanPatterns) {
     const error fault = thrown_by([&] { verify(std::span(plans).first(3), small_patterns()); });
 
     EXPECT_EQ(fault.code(), errc::size_mismatch);
-    EXPECT_STREQ(fault.what(), "3 plans for 4 patterns");
+    EXPECT_STREQ(fault.what(), "there are 3 plans for 4 patterns; give one for each");
 }
 
 }  // namespace

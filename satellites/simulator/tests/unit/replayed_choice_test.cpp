@@ -57,7 +57,7 @@ TEST(ChooseByReplay, RefusesToReplayNothing) {
     const auto fault = test::thrown_by(
         [&] { choose_by_replay(layout, test::random_pattern(2, 3), default_machine(), {}, 0); });
     EXPECT_EQ(fault.code(), errc::invalid_argument);
-    EXPECT_STREQ(fault.what(), "cannot replay 0 candidates; the least is 1");
+    EXPECT_STREQ(fault.what(), "cannot replay 0 candidates; the minimum is 1");
 }
 
 }  // namespace
