@@ -262,7 +262,7 @@ json warnings_of(const context& where, int num_hosts, int shared_cores) {
     const std::string flags = CROSSDOCK_BUILD_FLAGS;
     if (flags.find("-O2") == flags.npos && flags.find("-O3") == flags.npos)
         warnings.push_back(fmt::format(
-            "crossdock was built with \"{}\": the preset release gives better times.", flags));
+            "crossdock was built with \"{}\": the preset install gives better times.", flags));
     return warnings;
 }
 
