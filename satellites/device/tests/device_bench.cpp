@@ -1,5 +1,5 @@
 // How long the halo of an array in a device's memory takes: by crossdock, and by two programs written by hand. One
-// copies the whole array down and packs on the host; the other packs on the device, as crossdock does.
+// copies the whole array down and packs on the host; the other packs on the device, as crossdock does. It prints a record.
 //
 //     usage: device_bench [items of a rank] [repetitions]
 #include <mpi.h>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "crossdock/device_exchange.hpp"
@@ -19,22 +20,25 @@ namespace {
 
 using device::driver;
 
-// Every rank sends `num_each` items to each of the four ranks beside it.
+// Every rank sends `num_each` items to each of the four ranks beside it; one that is alone, to itself.
 pattern make_pattern(rank_t rank, rank_t num_ranks, count_t num_items, count_t num_each) {
     pattern p{rank, num_ranks, num_items, 0, {}, {}};
     std::vector<rank_t> peers;
     for (const rank_t step : {-2, -1, 1, 2}) {
         const rank_t peer = ((rank + step) % num_ranks + num_ranks) % num_ranks;
-        if (peer != rank && std::ranges::find(peers, peer) == peers.end()) peers.push_back(peer);
+        if ((peer != rank || num_ranks == 1) && std::ranges::find(peers, peer) == peers.end())
+            peers.push_back(peer);
     }
     std::ranges::sort(peers);
     std::mt19937_64 random(static_cast<std::uint64_t>(rank));
+    const count_t stride = num_items / num_each;
     for (const rank_t peer : peers) {
-        std::vector<count_t> items(static_cast<std::size_t>(num_each)), slots = items;
-        for (auto& item : items)
-            item = static_cast<count_t>(random() % static_cast<std::uint64_t>(num_items));
-        std::ranges::sort(items);
-        for (auto& slot : slots) slot = p.num_slots++;
+        std::vector<count_t> items, slots;
+        for (count_t first = 0; first + stride <= num_items; first += stride) {
+            items.push_back(first +
+                            static_cast<count_t>(random() % static_cast<std::uint64_t>(stride)));
+            slots.push_back(p.num_slots++);
+        }
         p.sends.append(peer, items);
         p.receives.append(peer, slots);
     }
@@ -56,7 +60,7 @@ void send_by_hand(const pattern& p, const double* send, double* receive) {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
-// The median over repetitions of the slowest rank's time, in microseconds.
+// The median over repetitions of the slowest rank's time.
 template <class Exchange>
 double time(int num_repetitions, Exchange&& exchange) {
     std::vector<double> times;
@@ -66,7 +70,7 @@ double time(int num_repetitions, Exchange&& exchange) {
         exchange();
         double took = MPI_Wtime() - begin;
         MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        if (i >= 5) times.push_back(1e6 * took);
+        if (i >= 5) times.push_back(took);
     }
     std::ranges::sort(times);
     return times[times.size() / 2];
@@ -108,33 +112,49 @@ void measure(const context& world, const std::shared_ptr<driver>& on, const patt
         bring_up();
     });
 
-    device::neighbor_exchange halo(world, p, {}, on);
-    const double ours = time(num_repetitions, [&] {
-        halo.start(x.span(), ghosts.span(), by);
-        halo.wait(by);
-        on->wait_for(by);
-    });
-    if (ghosts.get(by) != expected) {
-        std::fprintf(stderr, "rank %d got other values\n", p.rank);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
     if (p.rank == 0)
-        std::printf("%8zu %10.1f %10.1f %10.1f %8.2f %8.2f  %s\n", num_slots, copied, packed_there,
-                    ours, ours / copied, ours / packed_there, halo.on_host().route().c_str());
+        std::printf("{\"ghosts\":%zu,\"whole\":%.7f,\"packed\":%.7f", num_slots, copied,
+                    packed_there);
+    for (const char* const executor : {"auto", "persistent"}) {
+        device::neighbor_exchange halo(world, p, {.executor = executor}, on);
+        const double ours = time(num_repetitions, [&] {
+            halo.start(x.span(), ghosts.span(), by);
+            halo.wait(by);
+            on->wait_for(by);
+        });
+        if (ghosts.get(by) != expected) {
+            std::fprintf(stderr, "rank %d got other values\n", p.rank);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        if (p.rank == 0) std::printf(",\"%s\":%.7f", executor, ours);
+    }
+    if (p.rank == 0) std::printf("}");
+}
+
+std::string mpi_version() {
+    std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    std::ranges::replace(text, '\t', ' ');
+    return text.substr(0, text.find_first_of(std::string(",\n\0", 3)));
 }
 
 void run(count_t num_items, int num_repetitions) {
     const auto on = device::open();
     context world(MPI_COMM_WORLD);
-    if (world.rank() == 0) {
+    if (world.rank() == 0)
         std::printf(
-            "%s\n%d ranks, %lld items of 8 bytes each; medians in us\n%8s %10s %10s %10s %8s %8s\n",
-            on->description().c_str(), world.num_ranks(), static_cast<long long>(num_items),
-            "ghosts", "whole", "packed", "crossdock", "/whole", "/packed");
-    }
-    for (const count_t num_each : {10, 100, 1000, 10000, 100000})
+            "{\"schema\":\"crossdock.bench.device/"
+            "1\",\"mpi\":\"%s\",\"device\":\"%s\",\"ranks\":%d,"
+            "\"items\":%lld,\"item_bytes\":8,\"repetitions\":%d,\"median_seconds\":[",
+            mpi_version().c_str(), on->description().c_str(), world.num_ranks(),
+            static_cast<long long>(num_items), num_repetitions);
+    for (const count_t num_each : {10, 100, 1000, 10000, 100000}) {
+        if (world.rank() == 0) std::printf("%s\n", num_each == 10 ? "" : ",");
         measure(world, on, make_pattern(world.rank(), world.num_ranks(), num_items, num_each),
                 num_repetitions);
+    }
+    if (world.rank() == 0) std::printf("]}\n");
     world.close();
 }
 
