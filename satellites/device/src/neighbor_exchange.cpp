@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "crossdock/device_exchange.hpp"
@@ -8,39 +8,34 @@ namespace crossdock::device {
 
 namespace {
 
-// The indices of a side of a pattern that travel.
-std::vector<count_t> places_of(const neighbor_list& side) {
-    std::vector<count_t> places = side.indices;
-    std::ranges::sort(places);
-    places.erase(std::ranges::unique(places).begin(), places.end());
-    return places;
-}
-
-// The pattern of packed items and slots. Their order is that of before, and so is that of plans.
-pattern pack(pattern p) {
-    for (auto* const side : {&p.sends, &p.receives}) {
-        const auto places = places_of(*side);
-        for (auto& index : side->indices)
-            index = std::ranges::lower_bound(places, index) - places.begin();
-        (side == &p.sends ? p.num_items : p.num_slots) = static_cast<count_t>(places.size());
+// Numbers the places of a side of a pattern that travel, and gives them. They are in the order of the messages, so that
+// the exchange on the host finds what it sends and receives in one piece.
+std::vector<count_t> pack(neighbor_list& side, count_t& num_places) {
+    std::vector<count_t> places;
+    std::unordered_map<count_t, count_t> number_of;
+    for (auto& index : side.indices) {
+        const auto [found, is_new] = number_of.try_emplace(index, number_of.size());
+        if (is_new) places.push_back(index);
+        index = found->second;
     }
-    return p;
+    num_places = static_cast<count_t>(places.size());
+    return places;
 }
 
 // What a rank makes before all ranks make the exchange of packed items.
 struct local_part {
     local_part(const pattern& p, std::shared_ptr<driver> given)
         : on(std::move(given)),
-          items(*on, places_of(p.sends)),
-          slots(*on, places_of(p.receives)),
           num_items(p.num_items),
           num_slots(p.num_slots),
-          packed(pack(p)) {}
+          packed(p),
+          items(*on, pack(packed.sends, packed.num_items)),
+          slots(*on, pack(packed.receives, packed.num_slots)) {}
 
     std::shared_ptr<driver> on;
-    travelling_places items, slots;
     count_t num_items, num_slots;
     pattern packed;
+    travelling_places items, slots;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "staging.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -8,8 +9,8 @@ namespace crossdock::device {
 namespace {
 
 bool are_consecutive(const std::vector<count_t>& places) {
-    return places.empty() ||
-           places.back() - places.front() + 1 == static_cast<count_t>(places.size());
+    const auto has_gap = [](count_t a, count_t b) { return b != a + 1; };
+    return std::ranges::adjacent_find(places, has_gap) == places.end();
 }
 
 }  // namespace

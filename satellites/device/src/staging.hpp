@@ -87,8 +87,8 @@ class device_list {
     device_memory memory_;
 };
 
-/// @brief The places of an array that travel, in ascending order, and memory for what is there. Consecutive ones are
-/// copied without a kernel.
+/// @brief The places of an array that travel, and memory for what is there. Places that follow each other are copied
+/// without a kernel.
 class travelling_places {
   public:
     travelling_places(driver& on, std::vector<count_t> places);
