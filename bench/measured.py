@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/bench.md that come from records.
+"""Prints the tables of docs/bench.md and of the device's page that come from records.
 
 usage: measured.py --tables bench/results
 """
@@ -306,13 +306,22 @@ def streams(results):
                     rows)
 
 
+def device(results):
+    rows = []
+    for ranks in ("2", "4"):
+        for one in results.read(f"device-halo-{ranks}ranks-h100-mpich")["median_seconds"]:
+            rows.append([ranks, f"{one['ghosts']:,}", *(f"{one[name] * 1e6:.0f}" for name in ("whole", "packed", "auto")),
+                         *(f"{one['auto'] / one[name]:.2f}" for name in ("whole", "packed"))])
+    print_table(["ranks", "ghosts of a rank", "whole array", "packed", "crossdock", "to whole array", "to packed"], rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=pathlib.Path, required=True, metavar="FOLDER", help="the records")
     results = Results(parser.parse_args().tables)
     for section in (one_node, divided_node, other_workloads, emulated_nodes, one_leader, overlap, instructions,
                     gather_scatter, sparse_exchange, distributed_array, strategies, combining, streams, schemes,
-                    wasted_work, python):
+                    wasted_work, python, device):
         section(results)
 
 

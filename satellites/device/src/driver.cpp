@@ -69,8 +69,7 @@ struct driver_names {
     bool is_hip;
     const char* state;
 };
-constexpr driver_names cuda{
-    "cuda", {"libcuda.so.1"}, false, "compiled and checked, not yet run on a device"};
+constexpr driver_names cuda{"cuda", {"libcuda.so.1"}, false, "checked on one H100"};
 constexpr driver_names hip{"hip",
                            {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
                            true,
