@@ -8,7 +8,7 @@ import scipy.sparse.linalg
 from test_neighbor import expect_peers_to_learn
 
 import crossdock
-from crossdock import DistributedMatrix
+from crossdock import DistributedMatrix, NeighborExchange, Pattern, planning
 
 DATA = Path(__file__).parents[3] / "data"
 FILES = ["bcspwr10.mtx.gz", "lp_woodw.mtx.gz", "msc01050.mtx.gz"]
@@ -176,3 +176,12 @@ def test_products_read_no_longer_indices_than_they_need(world):
     with DistributedMatrix.from_scipy(world, scipy.sparse.csr_array(np.eye(3 * world.num_ranks)[:3])) as matrix:
         parts = (matrix._inside, matrix._outside)
         assert [part.indices.dtype for part in parts] == [part.indptr.dtype for part in parts] == [np.int32] * 2
+
+
+def test_patterns_are_those_that_ranks_find_together(world):
+    file = "msc01050.mtx.gz"
+    mine = planning.patterns_of_matrix(whole(file), world.num_ranks)[world.rank]
+    with DistributedMatrix.from_file(world, DATA / file) as blocks:
+        assert Pattern.from_needed(world, blocks.columns, blocks.ghost_columns) == mine
+    with NeighborExchange(world, mine, route="direct") as halo:
+        assert halo.num_slots == mine.num_slots

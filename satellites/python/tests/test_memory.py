@@ -62,8 +62,8 @@ def test_memory_stays_constant(world, use):
                 gc.collect()  # streams, which their handlers refer to
 
     # Many ranks take turns on few cores, and a stream waits for all of them several times.
-    count = 10000 if world.num_ranks == 1 else 50 if use is use_stream else 200
-    rounds(count // 5)
+    count = 2500 if world.num_ranks == 1 else 50 if use is use_stream else 200
+    rounds(2000 if world.num_ranks == 1 else count // 5)  # MPI's own memory grows at first
     before = resident_kib()
     rounds(count)
     assert resident_kib() - before < 500

@@ -9,8 +9,9 @@ import scipy.io
 import scipy.sparse
 
 import crossdock
-from crossdock import DistributedMatrix, NeighborExchange, Pattern, planning
+from crossdock import planning
 
+pytestmark = pytest.mark.one_rank
 MATRIX = Path(__file__).parents[3] / "data/msc01050.mtx.gz"
 
 
@@ -47,14 +48,6 @@ def test_statistics_are_records_and_tables(patterns):
     assert counted._repr_html_().count("<tr>") == 5
 
 
-def test_patterns_are_those_that_ranks_find_together(world, matrix):
-    mine = planning.patterns_of_matrix(matrix, world.num_ranks)[world.rank]
-    with DistributedMatrix.from_file(world, MATRIX) as blocks:
-        assert Pattern.from_needed(world, blocks.columns, blocks.ghost_columns) == mine
-    with NeighborExchange(world, mine, route="direct") as halo:
-        assert halo.num_slots == mine.num_slots
-
-
 def test_simulations_are_the_same_again(patterns):
     plans = planning.compile_all("2x4", patterns, "direct")
     first, again = plans.simulate(), plans.simulate()
@@ -74,7 +67,6 @@ def test_routes_are_estimated(patterns):
     assert {"direct", "three_step"} <= {one.route for one in estimates}
 
 
-@pytest.mark.one_rank
 @pytest.mark.skipif("CROSSDOCK_TOOL" not in os.environ, reason="the command line was not built")
 @pytest.mark.parametrize("file", ["bcspwr10.mtx.gz", "msc01050.mtx.gz"])
 def test_routes_are_estimated_as_by_the_command_line(file):
@@ -97,9 +89,7 @@ def test_estimates_name_what_they_assume(patterns):
     assert apart.assumptions == "generic_100g, topology 2x4, items of 8 bytes, messages inside nodes, too"
 
 
-def test_many_ranks_are_planned_in_one_process(world):
-    if world.rank != 0:
-        return
+def test_many_ranks_are_planned_in_one_process():
     length = 4096
     ring = scipy.sparse.coo_array((np.ones(length), (np.arange(length), (np.arange(length) + 1) % length)),
                                   shape=(length, length))
