@@ -6,7 +6,6 @@
 #include <set>
 
 #include "crossdock/exchange_algorithm.hpp"
-#include "crossdock/route.hpp"
 #include "exchange/sends.hpp"
 #include "src/exchange/mailbox_mpi.hpp"
 #include "src/model/machine_mpi.hpp"
@@ -132,24 +131,6 @@ TEST_P(ExchangeCalls, AreAsManyAsAnExchangeSaysItSent) {
     });
 }
 
-TEST_P(ExchangeCalls, AreAsManyAsIsCountedWithoutMpi) {
-    const auto algorithm = resolve_exchange_algorithm(where, GetParam(), true);
-    const bool goes_by_node = algorithm.method == exchange_method::shared_memory;
-    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
-        std::vector<std::vector<sized_message>> messages;
-        for (const auto& list : destinations) {
-            auto& sent = messages.emplace_back();
-            for (const rank_t destination : list) sent.push_back({destination, value_bytes});
-        }
-        for (const count_t max_forwarded_bytes : {count_t{0}, value_bytes}) {
-            const auto counted = count_exchange(goes_by_node ? one_region : regions, messages,
-                                                algorithm, max_forwarded_bytes, machine_of(comm));
-            EXPECT_EQ(run(regions, destinations, {.max_forwarded_bytes = max_forwarded_bytes}),
-                      mine(counted));
-        }
-    });
-}
-
 // With nothing known, and with the number of sources known.
 struct reduced_words {
     int usually;
@@ -177,33 +158,6 @@ TEST_P(ExchangeCalls, ReduceOnlyAsManyWordsAsTheAlgorithmNeeds) {
     });
 }
 
-// What a rank sends where every message travels directly.
-exchange_traffic direct_traffic(rank_t rank, const topology& regions,
-                                const std::vector<rank_t>& destinations, count_t message_bytes) {
-    exchange_traffic result;
-    for (const rank_t destination : destinations) {
-        if (destination == rank) continue;
-        ++result.messages;
-        result.message_bytes += message_bytes;
-        if (regions.region_of(destination) == regions.region_of(rank)) continue;
-        ++result.inter_region_messages;
-        result.inter_region_message_bytes += message_bytes;
-    }
-    return result;
-}
-
-TEST_P(ExchangeCalls, SendOneMessageToEachDestination) {
-    const std::set<std::string> direct{"personalized", "nonblocking", "reduce_scatter", "rma",
-                                       "rma_fence"};
-    if (!direct.contains(GetParam())) GTEST_SKIP() << "messages travel together";
-    const bool is_put = GetParam().starts_with("rma");
-    const count_t message_bytes = is_put ? 2 * value_bytes : value_bytes;
-    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
-        EXPECT_EQ(run(regions, destinations, {}),
-                  direct_traffic(rank, regions, mine(destinations), message_bytes));
-    });
-}
-
 TEST_P(ExchangeCalls, SendBeforeTheReduction) {
     const std::set<std::string> reducing{"personalized", "nonblocking", "reduce_scatter",
                                          "locality_personalized", "locality_nonblocking"};
@@ -218,56 +172,6 @@ TEST_P(ExchangeCalls, SendBeforeTheReduction) {
             EXPECT_EQ(calls.num_sent_before_it,
                       is_by_region ? sent.inter_region_messages : sent.messages);
         }
-    });
-}
-
-TEST_P(ExchangeCalls, AreNoneWhereAllRanksShareMemory) {
-    if (GetParam() != "shared_memory" && GetParam() != "auto") GTEST_SKIP() << "sends messages";
-    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
-        EXPECT_EQ(run(regions, destinations, {.max_forwarded_bytes = 0}), exchange_traffic{});
-    });
-}
-
-TEST_P(ExchangeCalls, SendOneMessageToEachRegion) {
-    if (!GetParam().starts_with("locality_")) GTEST_SKIP() << "looks at single ranks";
-    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
-        std::set<region_t> reached;
-        for (const rank_t destination : mine(destinations))
-            reached.insert(regions.region_of(destination));
-        reached.erase(regions.region_of(rank));
-        EXPECT_EQ(run(regions, destinations, {}).inter_region_messages,
-                  static_cast<count_t>(reached.size()));
-    });
-}
-
-TEST_P(ExchangeCalls, SendOneMessageToEachPartnerOnARoute) {
-    if (!GetParam().starts_with("routed:")) GTEST_SKIP() << "takes no route that is named";
-    const auto name = GetParam().substr(std::string("routed:").size());
-    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
-        const auto way = make_route(name, regions);
-        count_t messages = 0, inter_region_messages = 0;
-        for (int s = 0; s < way->num_stages(); ++s) {
-            for (const rank_t partner : way->partners(rank, s).destinations) {
-                ++messages;
-                if (regions.region_of(partner) != regions.region_of(rank)) ++inter_region_messages;
-            }
-        }
-        const auto sent = run(regions, destinations, {});
-        EXPECT_EQ(sent.messages, messages);
-        EXPECT_EQ(sent.inter_region_messages, inter_region_messages);
-        EXPECT_LE(sent.messages, way->max_messages_per_rank());
-    });
-}
-
-TEST_P(ExchangeCalls, AnnounceAMessageInPlaceOfForwardingIt) {
-    if (!GetParam().starts_with("routed:")) GTEST_SKIP() << "forwards all or nothing";
-    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
-        const auto forwarded = run(regions, destinations, {.max_forwarded_bytes = value_bytes});
-        const auto announced = run(regions, destinations, {.max_forwarded_bytes = value_bytes - 1});
-        const auto direct = direct_traffic(rank, regions, mine(destinations), value_bytes);
-        EXPECT_EQ(announced.messages, forwarded.messages + direct.messages);
-        EXPECT_EQ(announced.inter_region_messages,
-                  forwarded.inter_region_messages + direct.inter_region_messages);
     });
 }
 

@@ -213,16 +213,6 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     }
 }
 
-TEST_F(AutomaticRoute, FailsOnAllRanksWhereOnePatternIsWrong) {
-    for (int round = 0; round < 2; ++round) {
-        pattern p = mine(ring);
-        if (rank == num_ranks - 1) p.sends.ranks[0] = -4;
-        expect_thrown(errc::rank_out_of_range, num_ranks - 1, [&] { neighbor_exchange(where, p); });
-        neighbor_exchange halo(where, mine(ring));
-        expect_delivered(halo, ring);
-    }
-}
-
 TEST_F(AutomaticRoute, ThePlanIsFoundAgainWithTheChoice) {
     const neighbor_exchange given(where, mine(all),
                                   {.route = resolve_route(where, mine(all)).name});

@@ -74,36 +74,6 @@ TEST_F(Choice, AFaultOfOneRankIsAnErrorOnAllRanks) {
     }
 }
 
-TEST_F(Choice, ArgumentsThatDifferAreErrorsOnAllRanks) {
-    if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
-    const auto expect_refused = [&](const rank_layout& places, const machine& m,
-                                    const estimate_options& options, const char* what) {
-        const error fault =
-            thrown_by([&] { return choose_route(comm, places, mine(ring), m, options); });
-        EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_EQ(fault.rank(), 1);
-        const std::string_view text = fault.what();
-        EXPECT_TRUE(text.starts_with(std::string("rank 1 has ") + what + " = ")) << text;
-        EXPECT_TRUE(text.ends_with("; give all ranks the same")) << text;
-    };
-    const bool is_first = rank == 0;
-    for (int round = 0; round < 2; ++round) {
-        expect_refused(layout, load_machine(is_first ? "quartz" : "lassen"), {}, "machine");
-        machine nearly = default_machine();
-        if (is_first) nearly.copy_seconds_per_item *= 2;
-        expect_refused(layout, nearly, {}, "machine");
-        expect_refused(is_first ? rank_layout(each_alone) : layout, default_machine(), {},
-                       "topology");
-        expect_refused(is_first ? rank_layout(one_region, each_alone) : layout, default_machine(),
-                       {}, "nodes");
-        estimate_options options;
-        options.travel.item_bytes = is_first ? 8 : 16;
-        expect_refused(layout, default_machine(), options, "item_bytes");
-        expect_equal(choose_route(comm, layout, mine(ring), default_machine()),
-                     choose_route(layout, ring, default_machine()));
-    }
-}
-
 // An environment variable of rank 0 alone, for a while.
 class variable_of_first {
   public:
