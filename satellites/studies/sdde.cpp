@@ -1,7 +1,9 @@
 // The sparse exchange of a matrix, simulated as the library does not run it.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,9 @@ struct study_options {
     std::string values = "indices";
     std::string regions = "64x32";
     std::string machine_name = "quartz";
+    std::vector<std::string> algorithms{"personalized", "personalized/known",
+                                        "locality_personalized/personalized",
+                                        "locality_nonblocking/personalized"};
 };
 
 using messages_of_all = std::vector<std::vector<sized_message>>;
@@ -42,6 +47,25 @@ messages_of_all messages_of(const bench::workload& work, bool is_pattern) {
     return messages;
 }
 
+// Of a rank to other regions: as they are, and if one goes to each region.
+json most_crossing(const topology& regions, const messages_of_all& messages) {
+    std::size_t most = 0;
+    std::size_t most_regions = 0;
+    for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
+        std::size_t num_messages = 0;
+        std::set<region_t> reached;
+        for (const auto& message : messages[static_cast<std::size_t>(rank)]) {
+            const region_t region = regions.region_of(message.destination);
+            if (region == regions.region_of(rank)) continue;
+            ++num_messages;
+            reached.insert(region);
+        }
+        most = std::max(most, num_messages);
+        most_regions = std::max(most_regions, reached.size());
+    }
+    return {{"standard", most}, {"aware", most_regions}};
+}
+
 json run(const study_options& options) {
     struct contender {
         const char* name;
@@ -51,6 +75,8 @@ json run(const study_options& options) {
     const contender contenders[] = {
         {"personalized", exchange_method::personalized, {}},
         {"personalized/known", exchange_method::personalized, {.knows_num_sources = true}},
+        {"nonblocking", exchange_method::nonblocking, {}},
+        {"rma_fence", exchange_method::rma_fence, {}},
         {"locality_personalized/personalized",
          exchange_method::locality_personalized,
          {.is_personalized_inside = true}},
@@ -64,6 +90,7 @@ json run(const study_options& options) {
     const auto messages = messages_of(work, options.values == "pattern");
     json algorithms = json::array();
     for (const auto& [name, method, variant] : contenders) {
+        if (std::ranges::find(options.algorithms, name) == options.algorithms.end()) continue;
         const auto operations =
             schedule_of_variant(layout.regions(), messages, {method, {}}, variant,
                                 std::numeric_limits<count_t>::max(), m);
@@ -71,7 +98,8 @@ json run(const study_options& options) {
             {{"name", name},
              {"simulated_seconds", to_seconds(simulate(layout, operations, m).slowest)}});
     }
-    return {{"algorithms", std::move(algorithms)}};
+    return {{"most_messages_to_other_nodes", most_crossing(layout.regions(), messages)},
+            {"algorithms", std::move(algorithms)}};
 }
 
 }  // namespace
@@ -84,6 +112,7 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"pattern", "indices"}))
         ->capture_default_str();
     app.add_option("--topology", options.regions)->capture_default_str();
+    app.add_option("--algorithms", options.algorithms)->delimiter(',');
     app.add_option("--machine", options.machine_name, "A preset or a file")->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     return bench::print_record([&] { return run(options); });

@@ -3,13 +3,15 @@
 
 usage: satellites/studies/sdde.py FOLDER... [-o RECORD]   FOLDERs hold the matrices; those of 2048 rows
                                                      and more are taken
+       satellites/studies/sdde.py --full-size             the meshes of the scaled matrices' size anew; 5 minutes
        satellites/studies/sdde.py FOLDER --quick          one matrix, and small meshes, on 16 ranks
        satellites/studies/sdde.py --tables RECORD         prints the tables of a record again
 
 64 nodes of 32 ranks of quartz. Regions are nodes, so that messages within them cost what the machine says of
 two sockets. Messages of constant size are one number of 4 bytes, those of variable size the indices that a rank
 needs, of 8 bytes each. Beside the matrices there are meshes that are made here, two of which are scaled from 2 to
-64 nodes. ALGORITHM/personalized goes on inside regions by a personalized exchange, as in the study.
+64 nodes. Two more have the rows, nonzeros and messages of the matrices that the study scales.
+ALGORITHM/personalized goes on inside regions by a personalized exchange, as in the study.
 """
 import gzip
 import json
@@ -28,6 +30,7 @@ VALUES = {"constant": "pattern", "variable": "indices"}
 # messages.
 AS_IN_THE_STUDY = ["locality_personalized/personalized", "locality_nonblocking/personalized"]
 KNOWN = "personalized/known"
+IN_THE_STUDY = ["personalized", "nonblocking", "rma_fence"]  # that know nothing of regions
 # These have messages of one size only.
 LEFT_OUT = {"variable": {"rma", "rma_fence"}}
 NODES, RANKS_PER_NODE = 64, 32
@@ -40,6 +43,12 @@ MESHES = {"mesh_2d": ((1024, 1024), meshes.CROSS_2, 1),
           "mesh_2d_shuffled": ((1024, 512), meshes.TRIANGLES, 1024 * 512)}
 SMALL_MESHES = {"mesh_2d": ((16, 16), meshes.CROSS_2, 1), "mesh_2d_shuffled": ((8, 16), meshes.TRIANGLES, 128)}
 SCALED = ["mesh_3d_windows", "mesh_2d_shuffled"]
+# Of the size of the matrices that the study scales: 607,232 rows of 42 nonzeros, and 4,163,763 of 6.
+TWO_STEPS = [(2, 0, 0), (0, 2, 0), (0, 0, 2), (0, 2, 2), (0, 2, -2), (2, 0, 2), (2, 0, -2)]
+FULL_SIZE = {"like_dielFilterV2clx": ((85, 85, 84), meshes.BOX_3 + TWO_STEPS, 3072),
+             "like_NLR": ((2048, 2033), meshes.TRIANGLES, 2048 * 2033)}
+SMALL_FULL_SIZE = {"like_dielFilterV2clx": ((6, 6, 6), meshes.BOX_3 + TWO_STEPS, 72),
+                   "like_NLR": ((12, 12), meshes.TRIANGLES, 144)}
 
 LOOK_NANOSECONDS = (0, 5, 10, 20)  # at an unexpected message that is not the one; at a posted receive the preset has 10
 
@@ -82,6 +91,21 @@ def simulate_variants(program, matrix, sizes, nodes, ranks_per_node, machine):
     return {one["name"]: one["simulated_seconds"] for one in found["algorithms"]}
 
 
+def simulate_full_size(program, name, mesh, nodes, ranks_per_node, machine):
+    """Of both sizes of messages and on few and many nodes, with the study's algorithms."""
+    cases = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / f"{name}.mtx"
+        meshes.write(path, *mesh)
+        for sizes, values in VALUES.items():
+            names = [one for one in IN_THE_STUDY if one not in LEFT_OUT.get(sizes, ())] + AS_IN_THE_STUDY
+            for num_nodes in nodes:
+                found = study.run(program, path, "--values", values, "--topology", f"{num_nodes}x{ranks_per_node}",
+                                  "--machine", machine, "--algorithms", ",".join(names))
+                cases.append({"matrix": name, "sizes": sizes, "nodes": num_nodes, **found})
+    return cases
+
+
 def found_in(case):
     return {one["name"]: one for one in case["algorithms"]}
 
@@ -102,6 +126,11 @@ def gain_of_the_studys_way(case):
     if "variants" not in case:
         return gain(case, AWARE, STANDARD)
     return best(case, STANDARD)[1] / min(map(case["variants"].get, AS_IN_THE_STUDY))
+
+
+def gain_of_full_size(case):
+    """Of the study's way over its best standard algorithm."""
+    return gain(case, AS_IN_THE_STUDY, IN_THE_STUDY)
 
 
 def most_messages(case):
@@ -137,6 +166,7 @@ class Tables:
         self.cases = record["cases"]
         self.nodes = record["nodes"]
         self.made = set(record["meshes"])
+        self.full_size = record["full_size"]
 
     def of(self, sizes, has_meshes):
         return [case for case in self.cases if case["sizes"] == sizes and case["nodes"] == self.nodes
@@ -188,6 +218,19 @@ class Tables:
                 study.print_table(f"Strong scaling of {matrix}, {sizes} size, microseconds",
                                   [f"{matrix}, {sizes}: nodes", "messages to other nodes, standard / aware", *names,
                                    "best aware over best standard"], rows)
+
+    def print_full_size(self):
+        rows = []
+        for case in self.full_size:
+            found = found_in(case)
+            rows.append([f"{case['matrix']}, {case['sizes']}", case["nodes"],
+                         " / ".join(str(case["most_messages_to_other_nodes"][kind]) for kind in ("standard", "aware")),
+                         *(microseconds(found[name]["simulated_seconds"]) if name in found else ""
+                           for name in IN_THE_STUDY + AS_IN_THE_STUDY), factor(gain_of_full_size(case))])
+        study.print_table("Meshes of the size of the matrices that the study scales, microseconds",
+                          ["", "nodes", "messages to other nodes, standard / aware", *IN_THE_STUDY,
+                           *(name.partition("/")[0] for name in AS_IN_THE_STUDY), "best aware over best standard"],
+                          rows)
 
     def study_gains(self, sizes):
         """Of the study's way over the best standard algorithm."""
@@ -246,11 +289,23 @@ class Tables:
         self.print_by_matrix()
         self.print_variants()
         self.print_scaling()
+        self.print_full_size()
         self.print_search()
         self.print_ours()
 
 
+def make_full_size(arguments):
+    made, nodes, ranks_per_node = ((SMALL_FULL_SIZE, (2, 4), 4) if arguments.quick
+                                   else (FULL_SIZE, (2, NODES), RANKS_PER_NODE))
+    with tempfile.TemporaryDirectory() as folder:
+        machine = machine_file(folder)
+        return {"full_size": [case for name, mesh in made.items() for case in simulate_full_size(
+            arguments.variants, name, mesh, nodes, ranks_per_node, machine)]}
+
+
 def make_record(arguments):
+    if arguments.full_size:
+        return study.read(arguments.output) | make_full_size(arguments)
     matrices = sorted(path for folder in arguments.folders for path in pathlib.Path(folder).glob("*.mtx.gz"))
     nodes, ranks_per_node, made, scales = NODES, RANKS_PER_NODE, MESHES, [2, 4, 8, 16, 32]
     if arguments.quick:
@@ -277,18 +332,20 @@ def make_record(arguments):
                 add(path, num_nodes)
             path.unlink()
     return {"schema": "crossdock.study.sdde/3", "nodes": nodes, "ranks_per_node": ranks_per_node,
-            "machine": "quartz, with nodes as regions", "partition": "block", "meshes": list(made), "cases": cases}
+            "machine": "quartz, with nodes as regions", "partition": "block", "meshes": list(made), "cases": cases,
+            **make_full_size(arguments)}
 
 
 def main():
     parser = study.parser(__doc__, "sdde")
     parser.set_defaults(program=study.PROJECT / "build/release/tools/crossdock/crossdock")
     parser.add_argument("folders", nargs="*")
+    parser.add_argument("--full-size", action="store_true")
     parser.add_argument("--variants", default=study.PROGRAMS / "crossdock_study_sdde",
                         help="simulates what the library does not run")
     arguments = parser.parse_args()
-    if bool(arguments.folders) == bool(arguments.tables):
-        parser.error("either FOLDERs or --tables RECORD")
+    if bool(arguments.folders) + arguments.full_size + bool(arguments.tables) != 1:
+        parser.error("either FOLDERs, --full-size or --tables RECORD")
     study.finish(arguments, make_record, lambda record: Tables(record).print())
 
 

@@ -53,6 +53,19 @@ class Sdde(unittest.TestCase):
         self.assertEqual([(case["matrix"], case["nodes"]) for case in self.record["cases"][::2]],
                          [("D_10", 4), ("mesh_2d", 4), ("mesh_2d_shuffled", 2), ("mesh_2d_shuffled", 4)])
 
+    def test_MeshesOfFullSizeHaveTheStudysAlgorithmsOnFewNodesAndOnMany(self):
+        cases = self.record["full_size"]
+
+        self.assertEqual([(case["matrix"], case["sizes"], case["nodes"]) for case in cases],
+                         [(matrix, sizes, nodes) for matrix in sdde.FULL_SIZE for sizes in sdde.VALUES
+                          for nodes in (2, 4)])
+        # The shuffled mesh: of 16 ranks 12 are on other nodes, and 4 of 8.
+        self.assertEqual([case["most_messages_to_other_nodes"] for case in cases[4:6]],
+                         [{"standard": 4, "aware": 1}, {"standard": 12, "aware": 3}])
+        self.assertEqual([one["name"] for one in cases[0]["algorithms"]], sdde.IN_THE_STUDY + sdde.AS_IN_THE_STUDY)
+        self.assertEqual([one["name"] for one in cases[2]["algorithms"]],
+                         sdde.IN_THE_STUDY[:2] + sdde.AS_IN_THE_STUDY)
+
     def test_TheBestOfOneKindIsComparedWithTheBestOfTheOther(self):
         times = {"personalized": 12e-6, "nonblocking": 6e-6, "rma": 9e-6, "rma_fence": 7e-6,
                  "locality_personalized": 4e-6, "locality_nonblocking": 5e-6}
