@@ -146,15 +146,11 @@ class real_driver final : public driver {
     }
 
     void* allocate(std::size_t num_bytes) override {
-        void* memory = nullptr;
-        insist("memory of the device", does_.allocate, &memory, num_bytes);
-        return memory;
+        return make("memory of the device", does_.allocate, num_bytes);
     }
     void free(void* memory) noexcept override { call(does_.free, memory); }
     void* allocate_pinned(std::size_t num_bytes) override {
-        void* memory = nullptr;
-        insist("pinned memory of the host", does_.allocate_pinned, &memory, num_bytes, 0u);
-        return memory;
+        return make("pinned memory of the host", does_.allocate_pinned, num_bytes, 0u);
     }
     void free_pinned(void* memory) noexcept override { call(does_.free_pinned, memory); }
 
@@ -166,9 +162,7 @@ class real_driver final : public driver {
     }
 
     event_handle make_event() override {
-        event_handle made = nullptr;
-        insist("an event", does_.make_event, &made, without_timing);
-        return made;
+        return make("an event", does_.make_event, without_timing);
     }
     void free_event(event_handle event) noexcept override { call(does_.free_event, event); }
     void record(event_handle event, stream on) override {
@@ -184,11 +178,7 @@ class real_driver final : public driver {
     }
     void wait(event_handle event) override { insist(earlier_step, does_.wait, event); }
 
-    stream make_stream() override {
-        stream made = nullptr;
-        insist("a stream", does_.make_stream, &made, beside_default);
-        return made;
-    }
+    stream make_stream() override { return make("a stream", does_.make_stream, beside_default); }
     void free_stream(stream one) noexcept override { call(does_.free_stream, one); }
     void wait_for(stream one) override { insist(earlier_step, does_.wait_for, one); }
 
@@ -217,6 +207,12 @@ class real_driver final : public driver {
     template <class Function, class... Arguments>
     void insist(const char* what, Function function, Arguments... arguments) const {
         check(call(function, arguments...), what);
+    }
+    template <class Function, class... Arguments>
+    void* make(const char* what, Function function, Arguments... arguments) const {
+        void* made = nullptr;
+        insist(what, function, &made, arguments...);
+        return made;
     }
 
     void check(int code, const char* what) const {

@@ -129,10 +129,9 @@ struct local_part {
 struct gather_scatter::implementation final : staging {
     implementation(const context& where, local_part&& made, std::span<const count_t> shared_ids,
                    const gather_options& options)
-        : staging(where.comm(), made.on),
+        : staging(where.comm(), made.on, preparation::both, options.item_bytes),
           local(std::move(made)),
-          host(where, shared_ids, options),
-          ready(options.item_bytes, preparation::both) {}
+          host(where, shared_ids, options) {}
     ~implementation() {
         settle();
         if (host.is_active()) local.pinned.abandon();
@@ -140,7 +139,8 @@ struct gather_scatter::implementation final : staging {
 
     void start(std::span<std::byte> values, fold_call fold, std::size_t bytes_of_value,
                combine_values&& combine, stream on, const gather_call& asked) {
-        const auto pack = [&] {
+        const auto bytes = bytes_of_item(asked, bytes_of_value);
+        begin(on, host.is_trying(), asked.transposed, bytes, [&] {
             how = asked;
             value_bytes = bytes_of_value;
             output = values.data();
@@ -159,9 +159,7 @@ struct gather_scatter::implementation final : staging {
             local.on->fold(fold, on);
             if (local.num_shared > 0)
                 local.on->copy_down(local.pinned.get(), local.work.get(), shared_bytes(), on);
-        };
-        const bool is_ready = ready.use(asked.transposed, bytes_of_item(asked, bytes_of_value));
-        begin(on, !is_ready || host.is_trying(), pack);
+        });
     }
 
     static std::size_t bytes_of_item(const gather_call& how, std::size_t value_bytes) {
@@ -204,7 +202,6 @@ struct gather_scatter::implementation final : staging {
 
     local_part local;
     crossdock::gather_scatter host;
-    ready_starts ready;
     // Of the last start.
     gather_call how;
     std::size_t value_bytes = 0;

@@ -42,10 +42,9 @@ struct local_part {
 
 struct neighbor_exchange::implementation final : staging {
     implementation(const context& where, local_part&& made, const neighbor_options& options)
-        : staging(where.comm(), made.on),
+        : staging(where.comm(), made.on, options.prepare, options.item_bytes),
           local(std::move(made)),
-          host(where, std::exchange(local.packed, {}), options),
-          ready(options.item_bytes, options.prepare) {}
+          host(where, std::exchange(local.packed, {}), options) {}
     ~implementation() {
         settle();
         if (!host.is_active()) return;
@@ -56,7 +55,7 @@ struct neighbor_exchange::implementation final : staging {
     // To a side that gets values from the one that gives them.
     void start(bool is_reverse, std::span<const std::byte> items, std::span<const std::byte> slots,
                std::byte* target, std::size_t bytes, combine_function&& combine, stream on) {
-        const auto pack = [&] {
+        begin(on, host.is_trying(), is_reverse, bytes, [&] {
             reverse = is_reverse;
             item_bytes = bytes;
             output = target;
@@ -68,9 +67,7 @@ struct neighbor_exchange::implementation final : staging {
             make_room();
             if (is_reverse) local.slots.bring_down(slots.data(), bytes, on);
             local.items.bring_down(items.data(), bytes, on);
-        };
-        const bool is_ready = ready.use(is_reverse, bytes);
-        begin(on, !is_ready || host.is_trying(), pack);
+        });
     }
 
     void make_room() {
@@ -99,7 +96,6 @@ struct neighbor_exchange::implementation final : staging {
 
     local_part local;
     crossdock::neighbor_exchange host;
-    ready_starts ready;
     // Of the last start.
     bool reverse = false;
     std::size_t item_bytes = 0;

@@ -17,14 +17,13 @@ bool are_consecutive(const std::vector<count_t>& places) {
 
 device_list::device_list(driver& on, std::span<const count_t> values) : memory_(on) {
     if (values.empty()) return;
-    pinned_memory source(on);
-    source.grow(values.size_bytes());
+    const pinned_memory source(on, values.size_bytes());
     memory_.grow(values.size_bytes());
     std::memcpy(source.get(), values.data(), values.size_bytes());
     const owned_event is_there(on);
     on.copy_up(memory_.get(), source.get(), values.size_bytes(), nullptr);
-    on.record(is_there.get(), nullptr);
-    on.wait(is_there.get());
+    on.record(is_there, nullptr);
+    on.wait(is_there);
 }
 
 travelling_places::travelling_places(driver& on, std::vector<count_t> places)
@@ -56,20 +55,6 @@ void travelling_places::bring_up(std::byte* array, std::size_t item_bytes, strea
     if (list_) on_->copy({array, packed_.get(), list_->get(), nullptr, size_, item_bytes}, on);
 }
 
-ready_starts::ready_starts(std::size_t item_bytes, preparation prepared) {
-    if (item_bytes == 0) item_bytes = neighbor_options{}.item_bytes;
-    if (prepared != preparation::lazy) known_.emplace_back(false, item_bytes);
-    if (prepared == preparation::both) known_.emplace_back(true, item_bytes);
-}
-
-bool ready_starts::use(bool is_reverse, std::size_t item_bytes) {
-    const std::pair kind(is_reverse, item_bytes);
-    const bool is_known = std::erase(known_, kind) > 0;
-    if (known_.size() == 8) known_.erase(known_.begin());
-    known_.push_back(kind);
-    return is_known;
-}
-
 void require_array(driver& on, std::span<const std::byte> array, count_t num_values,
                    std::size_t value_bytes, bool is_used, const char* what) {
     if (value_bytes == 0) throw error(errc::invalid_argument, "values have 0 bytes; give a size");
@@ -91,14 +76,28 @@ std::string explain_path(const driver& on) {
            "\npath    staged through pinned memory of the host, as no other path is there yet\n";
 }
 
-staging::staging(const communicator& comm, std::shared_ptr<driver> on)
-    : communicator_user(comm), comm_(comm), on_(std::move(on)), down_(*on_), up_(*on_) {}
+staging::staging(const communicator& comm, std::shared_ptr<driver> on, preparation prepared,
+                 std::size_t item_bytes)
+    : communicator_user(comm), comm_(comm), on_(std::move(on)), down_(*on_), up_(*on_) {
+    if (item_bytes == 0) item_bytes = neighbor_options{}.item_bytes;
+    if (prepared != preparation::lazy) ready_.emplace_back(false, item_bytes);
+    if (prepared == preparation::both) ready_.emplace_back(true, item_bytes);
+}
+
+// The next start of this kind is ready.
+bool staging::is_ready(bool is_reverse, std::size_t item_bytes) {
+    const std::pair kind(is_reverse, item_bytes);
+    const bool is_known = std::erase(ready_, kind) > 0;
+    if (ready_.size() == 8) ready_.erase(ready_.begin());
+    ready_.push_back(kind);
+    return is_known;
+}
 
 void staging::settle() noexcept {
     if (phase_ == phase::packing) leave_packing();
     try {
-        on_->wait(down_.get());
-        on_->wait(up_.get());
+        on_->wait(down_);
+        on_->wait(up_);
     } catch (const error&) {  // the device has failed, so nothing is under way
     }
 }
@@ -112,7 +111,7 @@ void staging::leave_packing() noexcept {
 void staging::progress() {
     if (phase_ != phase::packing) return;
     try {
-        if (!on_->is_complete(down_.get())) return;
+        if (!on_->is_complete(down_)) return;
     } catch (...) {
         fault_ = current_error();
     }
@@ -146,7 +145,7 @@ auto staging::look(Part&& part) {
 void staging::finish(stream on) {
     phase_ = phase::idle;
     unpack(on);
-    on_->record(up_.get(), on);
+    on_->record(up_, on);
 }
 
 bool staging::test(stream on) {

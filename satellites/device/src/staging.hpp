@@ -16,64 +16,11 @@
 #include <vector>
 
 #include "crossdock/communicator.hpp"
-#include "crossdock/device.hpp"
 #include "crossdock/error.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "owned.hpp"
 
 namespace crossdock::device {
-
-/// @brief Memory of a driver, which grows when it has to.
-template <void* (driver::*allocate)(std::size_t), void (driver::*release)(void*) noexcept>
-class owned_memory {
-  public:
-    explicit owned_memory(driver& on) : on_(&on) {}
-    owned_memory(owned_memory&& other) noexcept
-        : on_(other.on_),
-          memory_(std::exchange(other.memory_, nullptr)),
-          num_bytes_(other.num_bytes_) {}
-    owned_memory& operator=(owned_memory&&) = delete;
-    ~owned_memory() { drop(); }
-
-    bool holds(std::size_t num_bytes) const { return num_bytes <= num_bytes_; }
-    /// @brief Nothing may use the memory; what it holds is lost.
-    void grow(std::size_t num_bytes) {
-        if (holds(num_bytes)) return;
-        drop();
-        memory_ = (on_->*allocate)(num_bytes);
-        num_bytes_ = num_bytes;
-    }
-    std::byte* get() const { return static_cast<std::byte*>(memory_); }
-    /// @brief Never gives it back: others may still use it.
-    void abandon() noexcept { memory_ = nullptr; }
-
-  private:
-    void drop() noexcept {
-        if (memory_) (on_->*release)(memory_);
-        memory_ = nullptr;
-        num_bytes_ = 0;
-    }
-
-    driver* on_;
-    void* memory_ = nullptr;
-    std::size_t num_bytes_ = 0;
-};
-using device_memory = owned_memory<&driver::allocate, &driver::free>;
-using pinned_memory = owned_memory<&driver::allocate_pinned, &driver::free_pinned>;
-
-/// @brief An event of a driver.
-class owned_event {
-  public:
-    explicit owned_event(driver& on) : on_(&on), event_(on.make_event()) {}
-    owned_event(const owned_event&) = delete;
-    owned_event& operator=(const owned_event&) = delete;
-    ~owned_event() { on_->free_event(event_); }
-
-    event_handle get() const { return event_; }
-
-  private:
-    driver* on_;
-    event_handle event_;
-};
 
 /// @brief A list in memory of a device.
 class device_list {
@@ -121,19 +68,6 @@ class travelling_places {
     pinned_memory pinned_;
 };
 
-/// @brief Which starts of an exchange on the host find everything ready, as it keeps the last eight sizes of items.
-class ready_starts {
-  public:
-    /// @param item_bytes  0: the default
-    ready_starts(std::size_t item_bytes, preparation prepared);
-
-    /// @brief Whether a start finds everything ready; the next one of this kind does.
-    bool use(bool is_reverse, std::size_t item_bytes);
-
-  private:
-    std::vector<std::pair<bool, std::size_t>> known_;  // the last used at the end
-};
-
 /// @brief Throws unless a device can use an array of `num_values` values or more.
 /// @param is_used  whether there is a value that it will use
 /// @param what     of the values, such as "items"
@@ -149,7 +83,9 @@ std::string explain_path(const driver& on);
 /// exchange on the host once the copy is done.
 class staging : public background_work, public communicator_user {
   public:
-    staging(const communicator& comm, std::shared_ptr<driver> on);
+    /// @param prepared, item_bytes  what starts on the host are ready for; 0 is the default
+    staging(const communicator& comm, std::shared_ptr<driver> on, preparation prepared,
+            std::size_t item_bytes);
     staging(const staging&) = delete;
     staging& operator=(const staging&) = delete;
 
@@ -162,19 +98,18 @@ class staging : public background_work, public communicator_user {
   protected:
     ~staging() = default;
 
-    driver& on() const { return *on_; }
-
-    /// @brief Starts: `pack` checks its arguments, and enqueues what brings them down.
-    /// @param may_block  the exchange on the host may wait for others when it starts, so this call starts it
+    /// @brief Starts: `pack` checks its arguments, and enqueues what brings them down. If the exchange on the host may
+    /// wait for others when it starts, this call starts it.
     template <class Pack>
-    void begin(stream on, bool may_block, Pack&& pack) {
+    void begin(stream on, bool is_trying, bool is_reverse, std::size_t item_bytes, Pack&& pack) {
+        const bool may_block = !is_ready(is_reverse, item_bytes) || is_trying;
         require_state(!is_active(),
                       "an exchange is active already: wait for it before the next start");
         try {
-            on_->let_wait(on, up_.get());
+            on_->let_wait(on, up_);
             pack();
-            on_->record(down_.get(), on);
-            may_block ? on_->wait(down_.get()) : comm_.add_work(this);
+            on_->record(down_, on);
+            may_block ? on_->wait(down_) : comm_.add_work(this);
         } catch (...) {
             const error why = current_error();
             fail_on_host(why);
@@ -185,7 +120,7 @@ class staging : public background_work, public communicator_user {
     }
 
     /// @brief Until the device uses nothing of an exchange before; to be called before memory is given back.
-    void wait_until_unused() { on_->wait(up_.get()); }
+    void wait_until_unused() { on_->wait(up_); }
     /// @brief As above, and ends an exchange that was not waited for; what derives from this calls it in its
     /// destructor.
     void settle() noexcept;
@@ -201,6 +136,7 @@ class staging : public background_work, public communicator_user {
   private:
     enum class phase { idle, packing, exchanging };
 
+    bool is_ready(bool is_reverse, std::size_t item_bytes);
     void leave_packing() noexcept;
     template <class Part>
     auto look(Part&& part);
@@ -210,6 +146,8 @@ class staging : public background_work, public communicator_user {
     std::shared_ptr<driver> on_;
     owned_event down_, up_;
     phase phase_ = phase::idle;
+    // Directions and sizes of items that the host is ready for, the last used at the end. It keeps eight.
+    std::vector<std::pair<bool, std::size_t>> ready_;
     std::optional<error> fault_;
 };
 

@@ -5,8 +5,8 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,8 +17,6 @@
 namespace crossdock::device_test {
 
 namespace {
-
-using device::driver;
 
 // Every rank sends `num_each` items to each of the four ranks beside it; one that is alone, to itself.
 pattern make_pattern(rank_t rank, rank_t num_ranks, count_t num_items, count_t num_each) {
@@ -60,9 +58,9 @@ void send_by_hand(const pattern& p, const double* send, double* receive) {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
-// The median over repetitions of the slowest rank's time.
+// Prints the median over repetitions of the slowest rank's time.
 template <class Exchange>
-double time(int num_repetitions, Exchange&& exchange) {
+void time(const char* name, rank_t rank, int num_repetitions, Exchange&& exchange) {
     std::vector<double> times;
     for (int i = 0; i < num_repetitions + 5; ++i) {
         MPI_Barrier(MPI_COMM_WORLD);
@@ -73,62 +71,53 @@ double time(int num_repetitions, Exchange&& exchange) {
         if (i >= 5) times.push_back(took);
     }
     std::ranges::sort(times);
-    return times[times.size() / 2];
+    if (rank == 0) std::cout << ",\"" << name << "\":" << times[times.size() / 2];
 }
 
 void measure(const context& world, const std::shared_ptr<driver>& on, const pattern& p,
              int num_repetitions) {
-    const auto num_items = static_cast<std::size_t>(p.num_items);
-    const auto num_slots = static_cast<std::size_t>(p.num_slots);
-    const auto values = draw<double>(num_items, static_cast<std::uint64_t>(p.rank));
+    const auto num_sent = p.sends.indices.size();
     const own_stream by(*on);
-    const device_array<double> x(*on, values), ghosts(*on, std::vector<double>(num_slots));
-    const pinned_array<double> whole(*on, num_items), sent(*on, p.sends.indices.size()),
-        come(*on, num_slots);
-    const auto bring_up = [&] {
-        on->copy_up(ghosts.data(), come.span().data(), come.span().size_bytes(), by);
+    const device_array<double> x(*on, draw<double>(p.num_items, static_cast<unsigned>(p.rank)));
+    const device_array<double> ghosts(*on, draw<double>(p.num_slots, 1));
+    const device_array<double> packed(*on, std::vector<double>(num_sent));
+    const device_array<count_t> list(*on, p.sends.indices);
+    const pinned_array<double> whole(*on, x.span().size()), sent(*on, num_sent),
+        come(*on, ghosts.span().size());
+    const auto bring_down = [&](const auto& to, const auto& from) {
+        on->copy_down(to.data(), from.data(), to.span().size_bytes(), by);
+        on->wait_for(by);
+    };
+    const auto exchange = [&] {
+        send_by_hand(p, sent.data(), come.data());
+        on->copy_up(ghosts.data(), come.data(), come.span().size_bytes(), by);
         on->wait_for(by);
     };
 
-    const double copied = time(num_repetitions, [&] {
-        on->copy_down(whole.span().data(), x.data(), whole.span().size_bytes(), by);
-        on->wait_for(by);
-        for (std::size_t i = 0; i < p.sends.indices.size(); ++i)
-            sent.span()[i] = whole.span()[static_cast<std::size_t>(p.sends.indices[i])];
-        send_by_hand(p, sent.span().data(), come.span().data());
-        bring_up();
+    time("whole", p.rank, num_repetitions, [&] {
+        bring_down(whole, x);
+        for (std::size_t i = 0; i < num_sent; ++i)
+            sent.data()[i] = whole.data()[p.sends.indices[i]];
+        exchange();
     });
     const auto expected = ghosts.get(by);
-
-    const device_array<count_t> list(*on, p.sends.indices);
-    const device_array<double> packed(*on, std::vector<double>(p.sends.indices.size()));
-    const double packed_there = time(num_repetitions, [&] {
-        on->copy({packed.data(), x.data(), nullptr, list.data(),
-                  static_cast<count_t>(p.sends.indices.size()), sizeof(double)},
+    time("packed", p.rank, num_repetitions, [&] {
+        on->copy({packed.data(), x.data(), nullptr, list.data(), static_cast<count_t>(num_sent), 8},
                  by);
-        on->copy_down(sent.span().data(), packed.data(), sent.span().size_bytes(), by);
-        on->wait_for(by);
-        send_by_hand(p, sent.span().data(), come.span().data());
-        bring_up();
+        bring_down(sent, packed);
+        exchange();
     });
-
-    if (p.rank == 0)
-        std::printf("{\"ghosts\":%zu,\"whole\":%.7f,\"packed\":%.7f", num_slots, copied,
-                    packed_there);
     for (const char* const executor : {"auto", "persistent"}) {
         device::neighbor_exchange halo(world, p, {.executor = executor}, on);
-        const double ours = time(num_repetitions, [&] {
+        time(executor, p.rank, num_repetitions, [&] {
             halo.start(x.span(), ghosts.span(), by);
             halo.wait(by);
             on->wait_for(by);
         });
-        if (ghosts.get(by) != expected) {
-            std::fprintf(stderr, "rank %d got other values\n", p.rank);
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
-        if (p.rank == 0) std::printf(",\"%s\":%.7f", executor, ours);
+        if (ghosts.get(by) == expected) continue;
+        std::cerr << "rank " << p.rank << " got other values\n";
+        MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    if (p.rank == 0) std::printf("}");
 }
 
 std::string mpi_version() {
@@ -142,19 +131,18 @@ std::string mpi_version() {
 void run(count_t num_items, int num_repetitions) {
     const auto on = device::open();
     context world(MPI_COMM_WORLD);
-    if (world.rank() == 0)
-        std::printf(
-            "{\"schema\":\"crossdock.bench.device/"
-            "1\",\"mpi\":\"%s\",\"device\":\"%s\",\"ranks\":%d,"
-            "\"items\":%lld,\"item_bytes\":8,\"repetitions\":%d,\"median_seconds\":[",
-            mpi_version().c_str(), on->description().c_str(), world.num_ranks(),
-            static_cast<long long>(num_items), num_repetitions);
+    const auto print = [&](const auto&... text) {
+        if (world.rank() == 0) (std::cout << ... << text);
+    };
+    print(R"({"schema":"crossdock.bench.device/1","mpi":")", mpi_version(), R"(","device":")",
+          on->description(), R"(","ranks":)", world.num_ranks(), R"(,"items":)", num_items,
+          R"(,"item_bytes":8,"repetitions":)", num_repetitions, R"(,"median_seconds":[)");
     for (const count_t num_each : {10, 100, 1000, 10000, 100000}) {
-        if (world.rank() == 0) std::printf("%s\n", num_each == 10 ? "" : ",");
-        measure(world, on, make_pattern(world.rank(), world.num_ranks(), num_items, num_each),
-                num_repetitions);
+        const auto p = make_pattern(world.rank(), world.num_ranks(), num_items, num_each);
+        print(num_each == 10 ? "" : "},", "\n{\"ghosts\":", p.num_slots);
+        measure(world, on, p, num_repetitions);
     }
-    if (world.rank() == 0) std::printf("]}\n");
+    print("}]}\n");
     world.close();
 }
 

@@ -16,8 +16,6 @@ namespace crossdock::device_test {
 
 namespace {
 
-using device::driver;
-
 bool is_mock() { return device::open()->name() == "mock"; }
 
 // Of the mock so many schedules; a device has its own.
@@ -40,7 +38,7 @@ class Device : public testing::Test {
     }
     ~Device() override { world->close(); }
 
-    const pattern& own(const std::vector<pattern>& all) const {
+    pattern own(const std::vector<pattern>& all) const {
         return all[static_cast<std::size_t>(rank)];
     }
     bool any(bool here) const {
@@ -53,26 +51,42 @@ class Device : public testing::Test {
     rank_t rank = 0;
     rank_t num_ranks = 1;
     std::optional<context> world;
+    const std::shared_ptr<driver> on = device::open();
 };
 using DeviceKernels = Device;
 using DeviceNeighbor = Device;
 using DeviceGather = Device;
 
-template <class T>
-std::vector<T> filled(count_t size) {
-    return std::vector<T>(static_cast<std::size_t>(size), T{});
-}
+// Items and slots of a pattern, on the host and on a device.
+template <class T = double>
+struct arrays {
+    arrays(driver& on, const pattern& p, std::uint64_t seed, count_t width = 1)
+        : x(draw<T>(p.num_items * width, seed)),
+          y(draw<T>(p.num_slots * width, seed + 1)),
+          items(on, x),
+          slots(on, y),
+          by(on) {}
+
+    void start(device::neighbor_exchange& exchange) const {
+        exchange.start(items.span(), slots.span(), by);
+    }
+    std::vector<T> slots_there() const { return slots.get(by); }
+
+    std::vector<T> x, y;
+    const device_array<T> items, slots;
+    const own_stream by;
+};
 
 TEST_F(DeviceKernels, CopyItemsOfAllSizesByLists) {
-    for (const auto& on : schedules(3)) {
-        const own_stream by(*on);
+    for (const auto& one : schedules(3)) {
+        const own_stream by(*one);
         const std::vector<count_t> from{7, 0, 3, 3, 9}, to{1, 0, 4, 2, 6};
-        const device_array<count_t> from_list(*on, from), to_list(*on, to);
+        const device_array<count_t> from_list(*one, from), to_list(*one, to);
         for (const std::size_t bytes : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 80}) {
-            const auto source = draw<signed char>(10 * bytes, bytes);
+            const auto source = draw<signed char>(static_cast<count_t>(10 * bytes), bytes);
             std::vector<signed char> expected(7 * bytes, 5);
-            const device_array<signed char> x(*on, source), y(*on, expected);
-            on->copy({y.data(), x.data(), to_list.data(), from_list.data(), 5, bytes}, by);
+            const device_array<signed char> x(*one, source), y(*one, expected);
+            one->copy({y.data(), x.data(), to_list.data(), from_list.data(), 5, bytes}, by);
             for (std::size_t i = 0; i < from.size(); ++i)
                 std::memcpy(&expected[static_cast<std::size_t>(to[i]) * bytes],
                             &source[static_cast<std::size_t>(from[i]) * bytes], bytes);
@@ -87,8 +101,8 @@ void compare_fold(driver& on, Op op) {
     const std::vector<count_t> offsets{0, 1, 4, 6}, list{2, 0, 3, 1, 4, 4};
     const device_array<count_t> offsets_there(on, offsets), list_there(on, list);
     for (const count_t width : {1, 3}) {
-        const auto source = draw<T>(static_cast<std::size_t>(5 * width), 1);
-        auto expected = filled<T>(3 * width);
+        const auto source = draw<T>(5 * width, 1);
+        std::vector<T> expected(static_cast<std::size_t>(3 * width));
         const device_array<T> x(on, source), y(on, expected);
         device::fold_call call{y.data(),          x.data(), offsets_there.data(),
                                list_there.data(), 3,        width};
@@ -112,20 +126,17 @@ void compare_fold(driver& on, Op op) {
 
 template <class Use>
 void for_each_fold(Use&& use) {
-    const auto with_type = [&](auto zero) {
-        use(zero, sum{});
-        use(zero, minimum{});
-        use(zero, maximum{});
+    const auto with_types = [&](auto... zeros) {
+        (use(zeros, sum{}), ...);
+        (use(zeros, minimum{}), ...);
+        (use(zeros, maximum{}), ...);
     };
-    with_type(std::int32_t{});
-    with_type(std::int64_t{});
-    with_type(float{});
-    with_type(double{});
+    with_types(std::int32_t{}, std::int64_t{}, float{}, double{});
 }
 
 TEST_F(DeviceKernels, FoldAsTheHostDoes) {
-    for (const auto& on : schedules(3))
-        for_each_fold([&](auto zero, auto op) { compare_fold<decltype(zero)>(*on, op); });
+    for (const auto& one : schedules(3))
+        for_each_fold([&](auto zero, auto op) { compare_fold<decltype(zero)>(*one, op); });
 }
 
 // A forward exchange, and a reverse one.
@@ -134,83 +145,68 @@ void compare_exchanges(const context& world, const pattern& p, const neighbor_op
                        const std::shared_ptr<driver>& on, std::uint64_t seed) {
     crossdock::neighbor_exchange host(world, p, options);
     device::neighbor_exchange there(world, p, options, on);
-    const own_stream by(*on);
-    const auto x = draw<T>(static_cast<std::size_t>(p.num_items), seed);
-    auto y = draw<T>(static_cast<std::size_t>(p.num_slots), seed + 1);
-    auto z = x;
-    const device_array<T> items(*on, x), slots(*on, y);
-    there.start(items.span(), slots.span(), by);
-    there.wait(by);
-    host.forward(x, y);
-    EXPECT_EQ(slots.get(by), y);
-    there.start_reverse(slots.span(), items.span(), sum{}, by);
-    there.wait(by);
-    host.reverse(y, z, sum{});
-    EXPECT_EQ(items.get(by), z);
+    arrays<T> a(*on, p, seed);
+    a.start(there);
+    there.wait(a.by);
+    host.forward(a.x, a.y);
+    EXPECT_EQ(a.slots_there(), a.y);
+    there.start_reverse(a.slots.span(), a.items.span(), sum{}, a.by);
+    there.wait(a.by);
+    host.reverse(a.y, a.x, sum{});
+    EXPECT_EQ(a.items.get(a.by), a.x);
 }
 
 TEST_F(DeviceNeighbor, HasTheHostsBitsOnEveryRoute) {
-    const auto on = device::open();
-    const auto random = test::random_pattern(num_ranks);
+    const auto p = own(test::random_pattern(num_ranks));
     for (const auto& route : test::conformance_routes()) {
         SCOPED_TRACE(route);
-        compare_exchanges<double>(*world, own(random), {.route = route}, on, seed(1));
-        compare_exchanges<double>(*world, own(random), {.route = route, .executor = "persistent"},
-                                  on, seed(2));
+        compare_exchanges<double>(*world, p, {.route = route}, on, seed(1));
+        compare_exchanges<double>(*world, p, {.route = route, .executor = "persistent"}, on,
+                                  seed(2));
     }
 }
 
 TEST_F(DeviceNeighbor, HasTheHostsBitsOfEveryPatternInEverySchedule) {
-    for (const auto& on : schedules(6)) {
+    for (const auto& one : schedules(6)) {
         for (const auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
             SCOPED_TRACE(name);
-            compare_exchanges<double>(*world, own(patterns), {.route = "three_step"}, on, seed(3));
-            compare_exchanges<std::int32_t>(*world, own(patterns), {.item_bytes = 4}, on, seed(4));
+            compare_exchanges<double>(*world, own(patterns), {.route = "three_step"}, one, seed(3));
+            compare_exchanges<std::int32_t>(*world, own(patterns), {.item_bytes = 4}, one, seed(4));
         }
     }
 }
 
 // Items of a size that nothing is ready for, and of three bytes.
 TEST_F(DeviceNeighbor, TakesItemsOfAnySize) {
-    const auto on = device::open();
-    const auto patterns = test::scattered_slots_pattern(num_ranks);
-    const auto& p = own(patterns);
+    const auto p = own(test::scattered_slots_pattern(num_ranks));
     for (const auto prepared : {preparation::both, preparation::forward, preparation::lazy}) {
         const neighbor_options options{.prepare = prepared};
         device::neighbor_exchange there(*world, p, options, on);
         crossdock::neighbor_exchange host(*world, p, options);
-        const own_stream by(*on);
         for (const std::size_t bytes : {3, 40, 1, 3, 8}) {
-            const auto x = draw<signed char>(static_cast<std::size_t>(p.num_items) * bytes, bytes);
-            auto y = draw<signed char>(static_cast<std::size_t>(p.num_slots) * bytes, 7);
-            const device_array<signed char> items(*on, x), slots(*on, y);
-            there.start_bytes(std::as_bytes(items.span()), std::as_writable_bytes(slots.span()),
-                              bytes, by);
-            while (!there.test(by)) continue;
-            host.start_bytes(std::as_bytes(std::span(x)), std::as_writable_bytes(std::span(y)),
+            arrays<signed char> a(*on, p, bytes, static_cast<count_t>(bytes));
+            there.start_bytes(std::as_bytes(a.items.span()), std::as_writable_bytes(a.slots.span()),
+                              bytes, a.by);
+            while (!there.test(a.by)) continue;
+            host.start_bytes(std::as_bytes(std::span(a.x)), std::as_writable_bytes(std::span(a.y)),
                              bytes);
             host.wait();
-            EXPECT_EQ(slots.get(by), y) << bytes << " bytes";
+            EXPECT_EQ(a.slots_there(), a.y) << bytes << " bytes";
         }
     }
 }
 
 TEST_F(DeviceNeighbor, GoesOnWhileRoutesAreTried) {
-    const auto on = device::open();
-    const auto patterns = test::random_pattern(num_ranks);
-    const auto& p = own(patterns);
+    const auto p = own(test::random_pattern(num_ranks));
     const neighbor_options options{.route = "auto:measure", .measure = {.exchanges_each = 2}};
     device::neighbor_exchange there(*world, p, options, on);
-    const own_stream by(*on);
     crossdock::neighbor_exchange host(*world, p, {.route = "direct"});
     for (int round = 0; round < 20; ++round) {
-        const auto x = draw<double>(static_cast<std::size_t>(p.num_items), seed(round));
-        auto y = filled<double>(p.num_slots);
-        const device_array<double> items(*on, x), slots(*on, y);
-        there.start(items.span(), slots.span(), by);
-        there.wait(by);
-        host.forward(x, y);
-        EXPECT_EQ(slots.get(by), y);
+        arrays a(*on, p, seed(round));
+        a.start(there);
+        there.wait(a.by);
+        host.forward(a.x, a.y);
+        EXPECT_EQ(a.slots_there(), a.y);
     }
 }
 
@@ -218,61 +214,53 @@ TEST_F(DeviceNeighbor, GoesOnWhileRoutesAreTried) {
 // with arrays that the streams fill and read. True if all is as on the host.
 bool is_right_in_a_hurry(const context& world, const pattern& p, const std::shared_ptr<driver>& on,
                          std::uint64_t seed) {
-    constexpr int num_rounds = 4;
-    const auto num_items = static_cast<std::size_t>(p.num_items);
-    const auto num_slots = static_cast<std::size_t>(p.num_slots);
     crossdock::neighbor_exchange host(world, p, {.route = "direct"});
     device::neighbor_exchange first(world, p, {.route = "direct"}, on);
     device::neighbor_exchange second(world, p, {.route = "three_step"}, on);
     const own_stream in(*on), out(*on);
-    std::vector<std::vector<double>> expected;
-    std::vector<std::unique_ptr<device_array<double>>> sources, results;
-    for (int round = 0; round < 2 * num_rounds; ++round) {
-        const auto x = draw<double>(num_items, seed + static_cast<std::uint64_t>(round));
-        expected.emplace_back(num_slots);
-        host.forward(x, expected.back());
-        sources.push_back(std::make_unique<device_array<double>>(*on, x));
-        results.push_back(
-            std::make_unique<device_array<double>>(*on, std::vector<double>(num_slots)));
+    const arrays a(*on, p, seed + 100), b(*on, p, seed + 100);
+    std::vector<std::unique_ptr<arrays<>>> rounds;  // sources, and where results go
+    for (std::uint64_t i = 0; i < 8; ++i) {
+        auto& round = *rounds.emplace_back(std::make_unique<arrays<>>(*on, p, seed + i));
+        round.y = a.y;
+        host.forward(round.x, round.y);
     }
-    const std::vector<double> none(num_slots);
-    const device_array<double> x(*on, std::vector<double>(num_items)), y(*on, none), z(*on, none);
-    for (std::size_t round = 0; round < 2 * num_rounds; round += 2) {
-        const auto start = [&](device::neighbor_exchange& one, std::size_t i, auto& to) {
-            on->copy({x.data(), sources[i]->data(), nullptr, nullptr, p.num_items, 8}, in);
-            one.start(x.span(), to.span(), in);
-        };
-        const auto wait = [&](device::neighbor_exchange& one, std::size_t i, auto& from) {
-            one.wait(out);
-            on->copy({results[i]->data(), from.data(), nullptr, nullptr, p.num_slots, 8}, out);
-        };
-        start(first, round, y);
-        start(second, round + 1, z);
-        wait(second, round + 1, z);
-        wait(first, round, y);
+    const auto start = [&](device::neighbor_exchange& one, std::size_t i, const arrays<>& to) {
+        on->copy({a.items.data(), rounds[i]->items.data(), nullptr, nullptr, p.num_items, 8}, in);
+        one.start(a.items.span(), to.slots.span(), in);
+    };
+    const auto wait = [&](device::neighbor_exchange& one, std::size_t i, const arrays<>& from) {
+        one.wait(out);
+        on->copy({rounds[i]->slots.data(), from.slots.data(), nullptr, nullptr, p.num_slots, 8},
+                 out);
+    };
+    for (std::size_t round = 0; round < rounds.size(); round += 2) {
+        start(first, round, a);
+        start(second, round + 1, b);
+        wait(second, round + 1, b);
+        wait(first, round, a);
     }
     on->wait_for(in);
     bool is_right = true;
-    for (std::size_t i = 0; i < expected.size(); ++i)
-        is_right = results[i]->get(out) == expected[i] && is_right;
+    for (const auto& round : rounds) is_right = round->slots.get(out) == round->y && is_right;
     return is_right;
 }
 
 TEST_F(DeviceNeighbor, IsRightInAHurryInEverySchedule) {
-    const auto patterns = test::scattered_slots_pattern(num_ranks);
-    for (const auto& on : schedules(20))
-        EXPECT_TRUE(is_right_in_a_hurry(*world, own(patterns), on, seed(5))) << on->description();
+    const auto p = own(test::scattered_slots_pattern(num_ranks));
+    for (const auto& one : schedules(20))
+        EXPECT_TRUE(is_right_in_a_hurry(*world, p, one, seed(5))) << one->description();
 }
 
 TEST_F(DeviceNeighbor, AForgottenSynchronizationShows) {
     if (!is_mock()) GTEST_SKIP() << "a device may be in time by chance";
-    const auto patterns = test::scattered_slots_pattern(num_ranks);
-    if (!any(!own(patterns).receives.indices.empty())) GTEST_SKIP() << "nothing travels";
+    const auto p = own(test::scattered_slots_pattern(num_ranks));
+    if (!any(!p.receives.indices.empty())) GTEST_SKIP() << "nothing travels";
     for (const std::string mistake : {"", ":is_complete", ":record", ":let_wait"}) {
         bool shows = false;
         for (int i = 1; i <= 20 && !shows; ++i) {
-            const auto on = device::open("mock:" + std::to_string(i) + mistake);
-            shows = any(!is_right_in_a_hurry(*world, own(patterns), on, seed(6)));
+            const auto other = device::open("mock:" + std::to_string(i) + mistake);
+            shows = any(!is_right_in_a_hurry(*world, p, other, seed(6)));
         }
         EXPECT_EQ(shows, !mistake.empty()) << mistake;
     }
@@ -280,25 +268,21 @@ TEST_F(DeviceNeighbor, AForgottenSynchronizationShows) {
 
 // What even ranks wait for first, odd ranks start only after they have the other exchange.
 TEST_F(DeviceNeighbor, StartsOnTheHostInAnyWaitOfTheLibrary) {
-    const auto patterns = test::all_to_all_pattern(num_ranks);
-    const auto& p = own(patterns);
-    for (const auto& on : schedules(5)) {
-        device::neighbor_exchange there(*world, p, {}, on);
+    const auto p = own(test::all_to_all_pattern(num_ranks));
+    for (const auto& one : schedules(5)) {
+        device::neighbor_exchange there(*world, p, {}, one);
         crossdock::neighbor_exchange host(*world, p);
-        const own_stream by(*on);
-        const auto x = draw<double>(static_cast<std::size_t>(p.num_items), seed(7));
-        auto y = filled<double>(p.num_slots);
-        const device_array<double> items(*on, x), slots(*on, y);
-        there.start(items.span(), slots.span(), by);
+        arrays a(*one, p, seed(7));
+        a.start(there);
         if (is_mock()) {
             EXPECT_FALSE(there.on_host().is_active());
         }
         EXPECT_TRUE(there.is_active());
-        if (rank % 2 == 1) there.wait(by);
-        host.start(x, y);
+        if (rank % 2 == 1) there.wait(a.by);
+        host.start(a.x, a.y);
         host.wait();
-        if (rank % 2 == 0) there.wait(by);
-        EXPECT_EQ(slots.get(by), y);
+        if (rank % 2 == 0) there.wait(a.by);
+        EXPECT_EQ(a.slots_there(), a.y);
         EXPECT_FALSE(there.is_active());
     }
 }
@@ -314,61 +298,45 @@ errc code_of(Call&& call) {
 }
 
 TEST_F(DeviceNeighbor, AStartThatFailsFailsForThoseWhoNeedItsItems) {
-    const auto on = device::open();
-    const auto patterns = test::all_to_all_pattern(num_ranks);
-    const auto& p = own(patterns);
+    const auto p = own(test::all_to_all_pattern(num_ranks));
     device::neighbor_exchange there(*world, p, {.route = "direct"}, on);
-    const own_stream by(*on);
-    const auto x = draw<double>(static_cast<std::size_t>(p.num_items), seed(8));
-    const auto before = filled<double>(p.num_slots);
-    const device_array<double> items(*on, x), slots(*on, before);
-    auto in_host_memory = x;
-    if (rank == 0) {
-        EXPECT_EQ(code_of([&] { there.start(in_host_memory, slots.span(), by); }),
-                  errc::invalid_argument);
-        EXPECT_FALSE(there.is_active());
-    } else {
-        there.start(items.span(), slots.span(), by);
-        EXPECT_EQ(code_of([&] { there.wait(by); }), errc::peer_failed);
-    }
-    EXPECT_EQ(slots.get(by), before);
-    if (rank == num_ranks - 1) {
-        EXPECT_EQ(code_of([&] { there.start(items.span().first(0), slots.span(), by); }),
-                  errc::size_mismatch);
-    } else {
-        there.start(items.span(), slots.span(), by);
-        EXPECT_EQ(code_of([&] { there.wait(by); }), errc::peer_failed);
-    }
-    there.start(items.span(), slots.span(), by);
-    EXPECT_EQ(code_of([&] { there.start(items.span(), slots.span(), by); }), errc::invalid_state);
-    there.wait(by);
-    EXPECT_EQ(code_of([&] { there.wait(by); }), errc::invalid_state);
-    auto y = filled<double>(p.num_slots);
-    crossdock::neighbor_exchange(*world, p).forward(x, y);
-    EXPECT_EQ(slots.get(by), y);
+    arrays a(*on, p, seed(8));
+    const auto start = [&] { a.start(there); };
+    const auto wait = [&] { there.wait(a.by); };
+    const auto fails_on = [&](rank_t bad, std::span<const double> items, errc why) {
+        if (rank == bad) {
+            EXPECT_EQ(code_of([&] { there.start(items, a.slots.span(), a.by); }), why);
+            EXPECT_FALSE(there.is_active());
+        } else {
+            start();
+            EXPECT_EQ(code_of(wait), errc::peer_failed);
+        }
+        EXPECT_EQ(a.slots_there(), a.y);
+    };
+    fails_on(0, a.x, errc::invalid_argument);
+    fails_on(num_ranks - 1, a.items.span().first(0), errc::size_mismatch);
+    start();
+    EXPECT_EQ(code_of(start), errc::invalid_state);
+    wait();
+    EXPECT_EQ(code_of(wait), errc::invalid_state);
+    crossdock::neighbor_exchange(*world, p).forward(a.x, a.y);
+    EXPECT_EQ(a.slots_there(), a.y);
 }
 
 TEST_F(DeviceNeighbor, AContextStaysOpenWhileAnExchangeIsActive) {
-    const auto on = device::open();
-    const auto patterns = test::ring_pattern(num_ranks);
-    const auto& p = own(patterns);
+    const auto p = own(test::ring_pattern(num_ranks));
     device::neighbor_exchange there(*world, p, {}, on);
-    const own_stream by(*on);
-    const device_array<double> items(*on, filled<double>(p.num_items));
-    const device_array<double> slots(*on, filled<double>(p.num_slots));
-    there.start(items.span(), slots.span(), by);
+    const arrays a(*on, p, 1);
+    a.start(there);
     EXPECT_EQ(code_of([&] { world->close(); }), errc::invalid_state);
-    there.wait(by);
+    there.wait(a.by);
 }
 
 TEST_F(DeviceNeighbor, SaysWhichDeviceAndPath) {
-    const auto on = device::open();
-    const auto patterns = test::ring_pattern(num_ranks);
-    const device::neighbor_exchange there(*world, own(patterns), {.route = "direct"}, on);
-    const auto text = there.explain();
-    EXPECT_NE(text.find("device  " + on->description()), std::string::npos) << text;
-    EXPECT_NE(text.find("path    staged"), std::string::npos) << text;
-    EXPECT_NE(text.find(there.on_host().explain()), std::string::npos) << text;
+    const auto p = own(test::ring_pattern(num_ranks));
+    const device::neighbor_exchange there(*world, p, {.route = "direct"}, on);
+    EXPECT_TRUE(there.explain().starts_with("device  " + on->description() + "\npath    staged"));
+    EXPECT_TRUE(there.explain().ends_with("\n" + there.on_host().explain()));
 }
 
 TEST_F(Device, OnlyKnownDevicesOpen) {
@@ -392,7 +360,7 @@ template <class T, class Op>
 void compare_gather(crossdock::gather_scatter& host, device::gather_scatter& there, driver& on,
                     Op op, const gather_call& how, std::uint64_t seed) {
     const own_stream by(on);
-    auto values = draw<T>(static_cast<std::size_t>(host.num_ids() * how.values_per_id), seed);
+    auto values = draw<T>(host.num_ids() * how.values_per_id, seed);
     const device_array<T> x(on, values);
     there.start(x.span(), op, by, how);
     there.wait(by);
@@ -401,7 +369,7 @@ void compare_gather(crossdock::gather_scatter& host, device::gather_scatter& the
 }
 
 TEST_F(DeviceGather, HasTheHostsBits) {
-    for (const auto& on : schedules(4)) {
+    for (const auto& one : schedules(4)) {
         for (const bool with_flags : {false, true}) {
             for (const std::string method : {"auto", "owners", "holders"}) {
                 if (with_flags && method == "holders") continue;
@@ -409,13 +377,13 @@ TEST_F(DeviceGather, HasTheHostsBits) {
                 const auto ids = draw_ids(seed(9), with_flags);
                 const gather_options options{.method = method};
                 crossdock::gather_scatter host(*world, ids, options);
-                device::gather_scatter there(*world, ids, options, on);
+                device::gather_scatter there(*world, ids, options, one);
                 for (const bool transposed : {false, true}) {
                     for_each_fold([&](auto zero, auto op) {
-                        compare_gather<decltype(zero)>(host, there, *on, op,
+                        compare_gather<decltype(zero)>(host, there, *one, op,
                                                        {.transposed = transposed}, seed(10));
                     });
-                    compare_gather<double>(host, there, *on, sum{}, {transposed, 3}, seed(11));
+                    compare_gather<double>(host, there, *one, sum{}, {transposed, 3}, seed(11));
                 }
             }
         }
@@ -423,7 +391,6 @@ TEST_F(DeviceGather, HasTheHostsBits) {
 }
 
 TEST_F(DeviceGather, HasTheHostsBitsOnEveryRoute) {
-    const auto on = device::open();
     const auto ids = draw_ids(seed(12), true);
     for (const auto& route : test::conformance_routes()) {
         SCOPED_TRACE(route);
@@ -437,7 +404,6 @@ TEST_F(DeviceGather, HasTheHostsBitsOnEveryRoute) {
 
 // Each rank has 1 alone, and 2 on two places; 3 is everybody's.
 TEST_F(DeviceGather, SendsOnlyWhatOthersHave) {
-    const auto on = device::open();
     const count_t own_id = 100 + rank;
     const std::vector<count_t> ids{own_id, 200 + rank, 200 + rank, 3, 0};
     const device::gather_scatter there(*world, ids, {}, on);
@@ -445,7 +411,6 @@ TEST_F(DeviceGather, SendsOnlyWhatOthersHave) {
 }
 
 TEST_F(DeviceGather, AStartThatFailsFailsForOthers) {
-    const auto on = device::open();
     const std::vector<count_t> ids{1, 1, 2};
     device::gather_scatter there(*world, ids, {.method = "holders", .route = "direct"}, on);
     const own_stream by(*on);

@@ -8,8 +8,6 @@ namespace crossdock::device_test {
 
 namespace {
 
-using device::driver;
-
 std::shared_ptr<driver> mock(int seed) { return device::open("mock:" + std::to_string(seed)); }
 
 // True for some seeds and false for others.

@@ -3,93 +3,66 @@
 #pragma once
 
 #include <cstring>
-#include <memory>
 #include <random>
 #include <span>
 #include <vector>
 
-#include "crossdock/device.hpp"
+#include "../src/owned.hpp"
 
 namespace crossdock::device_test {
 
-/// @brief Memory of the host that a device copies from and to.
-template <class T>
-class pinned_array {
-  public:
-    pinned_array(device::driver& on, std::size_t size)
-        : on_(&on),
-          values_(static_cast<T*>(on.allocate_pinned(std::max<std::size_t>(size, 1) * sizeof(T))),
-                  size) {}
-    pinned_array(const pinned_array&) = delete;
-    pinned_array& operator=(const pinned_array&) = delete;
-    ~pinned_array() { on_->free_pinned(values_.data()); }
+using device::driver;
+using device::own_stream;
 
-    std::span<T> span() const { return values_; }
+/// @brief An array in memory of a driver.
+template <class T, class Memory>
+class array {
+  public:
+    array(driver& on, std::size_t size)
+        : on_(&on), memory_(on, std::max<std::size_t>(size, 1) * sizeof(T)), size_(size) {}
+
+    T* data() const { return reinterpret_cast<T*>(memory_.get()); }
+    std::span<T> span() const { return {data(), size_}; }
+
+  protected:
+    driver* on_;
 
   private:
-    device::driver* on_;
-    std::span<T> values_;
+    Memory memory_;
+    std::size_t size_;
 };
 
-/// @brief An array in memory of a device.
+/// @brief One of the host that a device copies from and to.
 template <class T>
-class device_array {
-  public:
-    device_array(device::driver& on, const std::vector<T>& values)
-        : on_(&on),
-          values_(static_cast<T*>(on.allocate(std::max<std::size_t>(values.size(), 1) * sizeof(T))),
-                  values.size()) {
-        set(values, nullptr);
-    }
-    device_array(const device_array&) = delete;
-    device_array& operator=(const device_array&) = delete;
-    ~device_array() { on_->free(values_.data()); }
+using pinned_array = array<T, device::pinned_memory>;
 
-    std::span<T> span() const { return values_; }
-    T* data() const { return values_.data(); }
-
-    /// @brief Waits for the stream.
-    void set(const std::vector<T>& values, device::stream by) {
-        const pinned_array<T> source(*on_, values.size());
+/// @brief One of a device.
+template <class T>
+struct device_array : array<T, device::device_memory> {
+    device_array(driver& on, const std::vector<T>& values)
+        : array<T, device::device_memory>(on, values.size()) {
+        const pinned_array<T> source(on, values.size());
         if (values.empty()) return;
-        std::memcpy(source.span().data(), values.data(), values_.size_bytes());
-        on_->copy_up(values_.data(), source.span().data(), values_.size_bytes(), by);
-        on_->wait_for(by);
+        std::memcpy(source.data(), values.data(), source.span().size_bytes());
+        on.copy_up(this->data(), source.data(), source.span().size_bytes(), nullptr);
+        on.wait_for(nullptr);
     }
+
     /// @brief What is there after all that the stream holds; waits for it.
     std::vector<T> get(device::stream by) const {
-        const pinned_array<T> target(*on_, values_.size());
-        if (values_.empty()) return {};
-        on_->copy_down(target.span().data(), values_.data(), values_.size_bytes(), by);
-        on_->wait_for(by);
+        const pinned_array<T> target(*this->on_, this->span().size());
+        if (target.span().empty()) return {};
+        this->on_->copy_down(target.data(), this->data(), target.span().size_bytes(), by);
+        this->on_->wait_for(by);
         return {target.span().begin(), target.span().end()};
     }
-
-  private:
-    device::driver* on_;
-    std::span<T> values_;
-};
-
-/// @brief A stream that ends with its scope.
-class own_stream {
-  public:
-    explicit own_stream(device::driver& on) : on_(&on), stream_(on.make_stream()) {}
-    own_stream(const own_stream&) = delete;
-    own_stream& operator=(const own_stream&) = delete;
-    ~own_stream() { on_->free_stream(stream_); }
-
-    operator device::stream() const { return stream_; }
-
-  private:
-    device::driver* on_;
-    device::stream stream_;
 };
 
 /// @brief Values whose sums depend on the order.
 template <class T>
-std::vector<T> draw(std::size_t size, std::uint64_t seed) {
+std::vector<T> draw(count_t size, std::uint64_t seed) {
     std::mt19937_64 random(seed);
-    std::vector<T> values(size);
+    std::vector<T> values(static_cast<std::size_t>(size));
     for (auto& value : values) {
         if constexpr (std::is_floating_point_v<T>) {
             value = static_cast<T>(std::uniform_real_distribution<double>(-1, 1)(random));
