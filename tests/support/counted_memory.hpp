@@ -15,6 +15,9 @@ namespace crossdock::test {
 
 inline std::atomic<std::size_t> used_bytes = 0;
 
+/// @brief The most that `used_bytes` has been.
+inline std::atomic<std::size_t> peak_used_bytes = 0;
+
 /// @brief A larger block is refused.
 inline std::size_t most_block_bytes = std::numeric_limits<std::size_t>::max();
 
@@ -24,12 +27,19 @@ inline std::size_t head_bytes(std::align_val_t alignment) noexcept {
 }
 inline constexpr std::align_val_t usual_alignment{alignof(std::max_align_t)};
 
+inline void count(std::size_t size) noexcept {
+    const std::size_t used = used_bytes.fetch_add(size, std::memory_order_relaxed) + size;
+    std::size_t peak = peak_used_bytes.load(std::memory_order_relaxed);
+    while (peak < used && !peak_used_bytes.compare_exchange_weak(peak, used)) {
+    }
+}
+
 inline void* allocate(std::size_t size, std::align_val_t alignment = usual_alignment) noexcept {
     if (size > most_block_bytes) return nullptr;
     const std::size_t head = head_bytes(alignment);
     void* const block = std::aligned_alloc(head, (head + size + head - 1) / head * head);
     if (block == nullptr) return nullptr;
-    used_bytes.fetch_add(size, std::memory_order_relaxed);
+    count(size);
     *static_cast<std::size_t*>(block) = size;
     return static_cast<std::byte*>(block) + head;
 }
