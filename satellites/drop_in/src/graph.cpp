@@ -307,8 +307,9 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(user, &rank));
     // Programs may leave calls out on ranks without neighbors, as PETSc does: each of them is alone, so that none is
-    // waited for.
-    if (!shares_context_ || !has_topology_) bare = split(user, has_neighbors() ? 0 : rank + 1);
+    // waited for. To Open MPI 5 a graph made from a grid is a grid.
+    if (!shares_context_ || !has_topology_ || is_grid(user))
+        bare = split(user, has_neighbors() ? 0 : rank + 1);
     has_all_ranks_ = bare == MPI_COMM_NULL || size_of(bare) == size_of(user);
     if (!has_all_ranks_) {
         members.resize(static_cast<std::size_t>(size_of(bare)));

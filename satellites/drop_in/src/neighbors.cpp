@@ -90,8 +90,10 @@ void neighbors::number_among(std::span<const rank_t> members) {
     entries.resize(num_kept);
 }
 
+bool is_grid(MPI_Comm comm) { return topology_kind(comm) == MPI_CART; }
+
 MPI_Comm same_grid(MPI_Comm comm, MPI_Comm bare) {
-    if (topology_kind(comm) != MPI_CART) return MPI_COMM_NULL;
+    if (!is_grid(comm)) return MPI_COMM_NULL;
     const grid_shape grid(comm);
     MPI_Comm made = MPI_COMM_NULL;
     CROSSDOCK_MPI(PMPI_Cart_create(bare, static_cast<int>(grid.extents.size()), grid.extents.data(),

@@ -36,6 +36,9 @@ struct both_sides {
 /// the two blocks for one neighbor then goes where differs between MPIs.
 std::optional<both_sides> neighbors_of(MPI_Comm comm);
 
+/// @brief Whether the communicator's topology is Cartesian.
+bool is_grid(MPI_Comm comm);
+
 /// @brief The grid that `comm` is, on a communicator with the same ranks; null if it is none.
 /// @par Collective
 /// Yes, over `bare`; blocks.
