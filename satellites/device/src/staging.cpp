@@ -6,15 +6,6 @@
 
 namespace crossdock::device {
 
-namespace {
-
-bool are_consecutive(const std::vector<count_t>& places) {
-    const auto has_gap = [](count_t a, count_t b) { return b != a + 1; };
-    return std::ranges::adjacent_find(places, has_gap) == places.end();
-}
-
-}  // namespace
-
 device_list::device_list(driver& on, std::span<const count_t> values) : memory_(on) {
     if (values.empty()) return;
     const pinned_memory source(on, values.size_bytes());
@@ -29,7 +20,8 @@ device_list::device_list(driver& on, std::span<const count_t> values) : memory_(
 travelling_places::travelling_places(driver& on, std::vector<count_t> places)
     : on_(&on), size_(static_cast<count_t>(places.size())), packed_(on), pinned_(on) {
     if (!places.empty()) first_ = places.front();
-    if (!are_consecutive(places)) list_.emplace(on, places);
+    const auto has_gap = [](count_t a, count_t b) { return b != a + 1; };
+    if (std::ranges::adjacent_find(places, has_gap) != places.end()) list_.emplace(on, places);
 }
 
 void travelling_places::grow(std::size_t item_bytes) {

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "crossdock/device_exchange.hpp"
@@ -120,23 +119,16 @@ void measure(const context& world, const std::shared_ptr<driver>& on, const patt
     }
 }
 
-std::string mpi_version() {
-    std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-    int length = 0;
-    MPI_Get_library_version(text.data(), &length);
-    std::ranges::replace(text, '\t', ' ');
-    return text.substr(0, text.find_first_of(std::string(",\n\0", 3)));
-}
-
 void run(count_t num_items, int num_repetitions) {
     const auto on = device::open();
     context world(MPI_COMM_WORLD);
     const auto print = [&](const auto&... text) {
         if (world.rank() == 0) (std::cout << ... << text);
     };
-    print(R"({"schema":"crossdock.bench.device/1","mpi":")", mpi_version(), R"(","device":")",
-          on->description(), R"(","ranks":)", world.num_ranks(), R"(,"items":)", num_items,
-          R"(,"item_bytes":8,"repetitions":)", num_repetitions, R"(,"median_seconds":[)");
+    print(R"({"schema":"crossdock.bench.device/1","configuration":)", configuration(),
+          R"(,"device":")", on->description(), R"(","ranks":)", world.num_ranks(), R"(,"items":)",
+          num_items, R"(,"item_bytes":8,"repetitions":)", num_repetitions,
+          R"(,"median_seconds":[)");
     for (const count_t num_each : {10, 100, 1000, 10000, 100000}) {
         const auto p = make_pattern(world.rank(), world.num_ranks(), num_items, num_each);
         print(num_each == 10 ? "" : "},", "\n{\"ghosts\":", p.num_slots);

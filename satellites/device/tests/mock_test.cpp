@@ -53,7 +53,7 @@ TEST(Mock, FindsWhatIsUsedAfterItIsFreed) {
         },
         "");
     auto target = std::make_unique<pinned_array<double>>(*on, 8);
-    on->copy_down(target->span().data(), y.data(), 64, nullptr);
+    on->copy_down(target->data(), y.data(), 64, nullptr);
     target.reset();
     EXPECT_THROW(on->wait_for(nullptr), error);
     EXPECT_THROW(on->wait_for(nullptr), error);
@@ -64,16 +64,15 @@ TEST(Mock, IsLate) {
         const own_stream by(on);
         const device_array<int> x(on, {7});
         const pinned_array<int> target(on, 1);
-        const auto event = on.make_event();
+        const device::owned_event event(on);
         EXPECT_TRUE(on.is_complete(event));
-        target.span()[0] = 7;
-        on.copy_down(target.span().data(), x.data(), sizeof(int), by);
+        target.data()[0] = 7;
+        on.copy_down(target.data(), x.data(), sizeof(int), by);
         on.record(event, by);
-        EXPECT_NE(target.span()[0], 7);
+        EXPECT_NE(target.data()[0], 7);
         const bool is_complete = on.is_complete(event);
         on.wait(event);
-        EXPECT_EQ(target.span()[0], 7);
-        on.free_event(event);
+        EXPECT_EQ(target.data()[0], 7);
         return is_complete;
     }));
 }
@@ -97,14 +96,13 @@ TEST(Mock, LetsStreamsWaitForEvents) {
         driver& on = *kept;
         const own_stream a(on), b(on);
         const device_array<int> one(on, {1}), two(on, {2}), to(on, {0});
-        const auto event = on.make_event();
+        const device::owned_event event(on);
         on.copy({to.data(), one.data(), nullptr, nullptr, 1, sizeof(int)}, a);
         on.record(event, a);
         on.let_wait(b, event);
         on.copy({to.data(), two.data(), nullptr, nullptr, 1, sizeof(int)}, b);
         on.wait_for(b);
         EXPECT_EQ(to.get(b)[0], 2);
-        on.free_event(event);
     }
 }
 
