@@ -100,8 +100,8 @@ struct device_lists {
     count_t num_results = 0;
 };
 
-struct local_part {
-    local_part(std::shared_ptr<driver> given, std::span<const copies_of_id> groups, count_t ids)
+struct local_copies {
+    local_copies(std::shared_ptr<driver> given, std::span<const copies_of_id> groups, count_t ids)
         : on(std::move(given)),
           normal(*on, groups, false),
           work(*on),
@@ -127,7 +127,7 @@ struct local_part {
 }  // namespace
 
 struct gather_scatter::implementation final : staging {
-    implementation(const context& where, local_part&& made, std::span<const count_t> shared_ids,
+    implementation(const context& where, local_copies&& made, std::span<const count_t> shared_ids,
                    const gather_options& options)
         : staging(where.comm(), made.on, preparation::both, options.item_bytes),
           local(std::move(made)),
@@ -200,7 +200,7 @@ struct gather_scatter::implementation final : staging {
                        on);
     }
 
-    local_part local;
+    local_copies local;
     crossdock::gather_scatter host;
     // Of the last start.
     gather_call how;
@@ -216,7 +216,7 @@ gather_scatter::gather_scatter(const context& where, std::span<const count_t> id
     auto groups = on_all_or_none(where.comm(), [&] { return find_copies(ids, flagged); });
     find_shared(where, groups);
     auto local = on_all_or_none(where.comm(), [&] {
-        return local_part(on ? on : open(), groups, static_cast<count_t>(ids.size()));
+        return local_copies(on ? on : open(), groups, static_cast<count_t>(ids.size()));
     });
     auto on_host = options;
     on_host.unique = false;
