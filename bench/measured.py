@@ -310,9 +310,11 @@ def device(results):
     rows = []
     for ranks in ("2", "4"):
         for one in results.read(f"device-halo-{ranks}ranks-h100-mpich")["median_seconds"]:
-            rows.append([ranks, f"{one['ghosts']:,}", *(f"{one[name] * 1e6:.0f}" for name in ("whole", "packed", "auto")),
+            rows.append([ranks, f"{one['ghosts']:,}",
+                         *(f"{one[name] * 1e6:.0f}" for name in ("whole", "packed", "auto")),
                          *(f"{one['auto'] / one[name]:.2f}" for name in ("whole", "packed"))])
-    print_table(["ranks", "ghosts of a rank", "whole array", "packed", "crossdock", "to whole array", "to packed"], rows)
+    print_table(["ranks", "ghosts of a rank", "whole array", "packed", "crossdock", "to whole array", "to packed"],
+                rows)
 
 
 def main():

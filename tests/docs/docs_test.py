@@ -492,7 +492,8 @@ class Docs(unittest.TestCase):
         taken, in_fortran = recipe("A new intercepted MPI function")
         folder = "satellites/drop_in/src"
         self.compile({"symbols.cpp": with_lines(f"{folder}/symbols.cpp", 'extern "C" {\n', taken),
-                      "fortran.cpp": with_lines(f"{folder}/fortran.cpp", "CROSSDOCK_FORTRAN_FORMS(Alltoall,", in_fortran),
+                      "fortran.cpp": with_lines(f"{folder}/fortran.cpp", "CROSSDOCK_FORTRAN_FORMS(Alltoall,",
+                                                in_fortran),
                       "both.cpp": '#include "symbols.cpp"\n#include "fortran.cpp"\n'}, PROJECT / folder)
 
     def test_FilesToOpenAreThere(self):

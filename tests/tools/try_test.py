@@ -94,7 +94,8 @@ class Try(InFolder):
                    "4x16, items of 8 bytes, ranks of a node share memory)")
         self.assertEqual(pattern["cluster_estimate"], cluster)
         self.assertEqual(done.stdout.splitlines()[-2], cluster)
-        self.assertIn("All ranks are on one machine, which the regions 2x4 divide: no message crosses a network.", found["warnings"])
+        self.assertIn("All ranks are on one machine, which the regions 2x4 divide: no message crosses a network.",
+                      found["warnings"])
         num_mpi = 3 - len(pattern["left_out"])
         self.assertEqual(page.bars, ["mpi"] * num_mpi + ["route"] * (len(pattern["contenders"]) - num_mpi))
 

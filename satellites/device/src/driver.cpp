@@ -1,5 +1,5 @@
-// CUDA and HIP by the interfaces of their drivers, which agree but for the names. The libraries are loaded when a device
-// is opened, so that one build suits all machines.
+// CUDA and HIP by the interfaces of their drivers, which agree but for the names. The libraries are loaded when a
+// device is opened, so that one build suits all machines.
 #include <dlfcn.h>
 
 #include <array>

@@ -11,7 +11,8 @@ namespace crossdock::device {
 
 namespace {
 
-// The copies of one id on this rank. The first of them, of those that are not flagged before the others, stands for all.
+// The copies of one id on this rank. The first of them, of those that are not flagged before the others, stands for
+// all.
 struct copies_of_id {
     count_t id = 0;  // negative if all copies are flagged
     std::vector<count_t> places;
@@ -22,8 +23,8 @@ struct copies_of_id {
     std::span<const count_t> unflagged() const { return std::span(places).first(num_unflagged); }
 };
 
-// In the order of what stands for them. Copies of an id are ordered as `ids` flags them, and are flagged as `flagged` has
-// it, which may flag more of them.
+// In the order of what stands for them. Copies of an id are ordered as `ids` flags them, and are flagged as `flagged`
+// has it, which may flag more of them.
 std::vector<copies_of_id> find_copies(std::span<const count_t> ids,
                                       std::span<const count_t> flagged) {
     std::map<count_t, copies_of_id> groups;

@@ -1,5 +1,6 @@
 // How long the halo of an array in a device's memory takes: by crossdock, and by two programs written by hand. One
-// copies the whole array down and packs on the host; the other packs on the device, as crossdock does. It prints a record.
+// copies the whole array down and packs on the host; the other packs on the device, as crossdock does. It prints a
+// record.
 //
 //     usage: device_bench [items of a rank] [repetitions]
 #include <mpi.h>

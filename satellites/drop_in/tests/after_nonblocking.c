@@ -1,5 +1,5 @@
-// MPI_Dist_graph_create after nonblocking collective calls on the same communicator. Open MPI 4.1.4 takes messages of the
-// 24th and 25th for edges, and nearly always waits for ever before these graphs are made.
+// MPI_Dist_graph_create after nonblocking collective calls on the same communicator. Open MPI 4.1.4 takes messages of
+// the 24th and 25th for edges, and nearly always waits for ever before these graphs are made.
 #include <mpi.h>
 #include <stdio.h>
 

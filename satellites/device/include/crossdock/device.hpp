@@ -51,7 +51,8 @@ struct fold_call {
 ///
 /// What takes a stream is enqueued there and returns; all else is done at once. Memory that an enqueued step uses must
 /// live until the step is done.
-/// @throws error(errc::invalid_state)  from any call: the driver has refused it, or something enqueued before has failed
+/// @throws error(errc::invalid_state)  from any call: the driver has refused it, or something enqueued before has
+/// failed
 /// @throws error(errc::out_of_memory)  from those that allocate
 class driver {
   public:

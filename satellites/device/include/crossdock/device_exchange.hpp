@@ -58,7 +58,8 @@ class neighbor_exchange {
     void start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
                      std::size_t item_bytes, stream on);
 
-    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to), in the host's order.
+    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to), in the host's
+    /// order.
     /// @param op  called on the host
     /// @throws as `start`
     template <lasting_items Slots, lasting_items Items, class Op>
@@ -99,8 +100,8 @@ class neighbor_exchange {
 
 /// @brief A `crossdock::gather_scatter` of values in a device's memory.
 ///
-/// The device combines the copies of an id that this rank has, and gives them the result. Only ids that other ranks have
-/// too travel, through memory of the host. Values have the same bits as on the host.
+/// The device combines the copies of an id that this rank has, and gives them the result. Only ids that other ranks
+/// have too travel, through memory of the host. Values have the same bits as on the host.
 ///
 /// `start` and `wait` are as of the `neighbor_exchange` of a device; values of ids with several copies must be neither
 /// read nor written in between.

@@ -167,8 +167,8 @@ void crystal_free(struct crystal* cr);
 /// @brief Sends messages to ranks that do not expect them.
 ///
 /// `data` has one message after the other: the rank that it goes to, the one that it comes from, the number m of
-/// values, and these m values. Afterwards `data` has those that came, which are ordered by the rank that sent them; those
-/// of one rank stay in their order. If the call fails, on all ranks, `data` is as before.
+/// values, and these m values. Afterwards `data` has those that came, which are ordered by the rank that sent them;
+/// those of one rank stay in their order. If the call fails, on all ranks, `data` is as before.
 /// @par Collective
 /// Yes; blocks.
 void crystal_router(struct crystal* cr);
