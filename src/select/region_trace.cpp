@@ -59,13 +59,14 @@ void region_side::close(const topology& regions, count_t num_items_each) {
     std::ranges::stable_sort(shares_, {}, &member_share::region);
     for (auto next = shares_.begin(); next != shares_.end();) {
         region_total total{next->region};
+        total.first_share = static_cast<std::size_t>(next - shares_.begin());
         different_items different(num_items_each * regions.region_size(total.region));
         for (; next != shares_.end() && next->region == total.region; ++next) {
             total.num_items += next->num_items;
             different.add(next->num_items);
+            ++total.num_shares;
         }
         total.num_different = different.count();
-        total.end_of_shares = static_cast<std::size_t>(next - shares_.begin());
         totals_.push_back(total);
     }
 }
@@ -77,11 +78,6 @@ void region_side::share_out(const topology& regions, region_t own, rank_t max_le
         balance_messages(std::move(volumes), std::min(max_leaders, regions.region_size(own)));
     auto next = locals.begin();
     for (auto& total : totals_) total.leader = regions.rank_at(own, *next++);
-}
-
-std::span<const region_side::member_share> region_side::shares(const region_total& total) const {
-    const std::size_t first = &total == totals_.data() ? 0 : (&total - 1)->end_of_shares;
-    return std::span(shares_).subspan(first, total.end_of_shares - first);
 }
 
 rank_t region_side::leader_for(region_t other) const {

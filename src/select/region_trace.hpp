@@ -63,7 +63,8 @@ class region_side {
         count_t num_items = 0;
         count_t num_different = 0;  ///< of them, if equal ones come once
         rank_t leader = 0;
-        std::size_t end_of_shares = 0;
+        std::size_t first_share = 0;
+        std::size_t num_shares = 0;
     };
     struct member_share {
         region_t region;
@@ -81,8 +82,9 @@ class region_side {
 
     /// @brief Of each other region, ascending.
     const std::vector<region_total>& totals() const noexcept { return totals_; }
-    /// @param total  an element of `totals()`
-    std::span<const member_share> shares(const region_total& total) const;
+    std::span<const member_share> shares(const region_total& total) const {
+        return std::span(shares_).subspan(total.first_share, total.num_shares);
+    }
     rank_t leader_for(region_t other) const;
 
     /// @brief Adds, for every other member, its items that `leader` speaks for.
