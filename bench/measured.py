@@ -308,13 +308,13 @@ def streams(results):
 
 def device(results):
     rows = []
-    for ranks in ("2", "4"):
+    for ranks in ("1", "2", "4"):
         for one in results.read(f"device-halo-{ranks}ranks-h100-mpich")["median_seconds"]:
             rows.append([ranks, f"{one['ghosts']:,}",
-                         *(f"{one[name] * 1e6:.0f}" for name in ("whole", "packed", "auto")),
+                         *(f"{one[name] * 1e6:.0f}" for name in ("whole", "packed", "auto", "persistent")),
                          *(f"{one['auto'] / one[name]:.2f}" for name in ("whole", "packed"))])
-    print_table(["ranks", "ghosts of a rank", "whole array", "packed", "crossdock", "to whole array", "to packed"],
-                rows)
+    print_table(["ranks", "ghosts of a rank", "whole array", "packed", "`auto`", "`persistent`", "`auto` to whole array",
+                 "`auto` to packed"], rows)
 
 
 def main():
