@@ -5,9 +5,11 @@
 namespace crossdock {
 
 shared_cores::shared_cores(int num_cores, rank_t num_ranks, picoseconds slice)
-    : cores_(static_cast<std::size_t>(std::min(num_cores, num_ranks))), slice_(slice) {
-    if (cores_.empty()) return;
-    for (rank_t rank = 0; rank < num_ranks; ++rank) ++core_of(rank).num_ranks;
+    : blocks_(block_partition::blocks(num_ranks, std::clamp(num_cores, 1, std::max(num_ranks, 1)))),
+      cores_(static_cast<std::size_t>(blocks_.num_ranks())),
+      slice_(slice) {
+    for (rank_t i = 0; i < blocks_.num_ranks(); ++i)
+        cores_[static_cast<std::size_t>(i)].num_ranks = static_cast<std::uint32_t>(blocks_.size(i));
 }
 
 // How many ranks look until a given one has: itself too.
@@ -65,8 +67,8 @@ std::optional<shared_cores::next_slice> shared_cores::give_up(rank_t rank, picos
     if (c.wanting.empty()) return std::nullopt;
     auto next = c.wanting.lower_bound(c.place);
     if (next == c.wanting.end()) next = c.wanting.begin();
-    const auto first = static_cast<std::size_t>(rank) % cores_.size();
-    return announce(static_cast<rank_t>(*next * cores_.size() + first), c,
+    const auto first = blocks_.first(blocks_.owner(rank));
+    return announce(static_cast<rank_t>(first + *next), c,
                     looks_until(*next, c.place, c.num_ranks));
 }
 

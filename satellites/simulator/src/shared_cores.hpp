@@ -7,11 +7,12 @@
 #include <set>
 #include <vector>
 
+#include "crossdock/block_partition.hpp"
 #include "crossdock/simulate.hpp"
 
 namespace crossdock {
 
-/// @brief Cores that serve ranks in turn: rank r is on core r modulo their number.
+/// @brief Cores that serve ranks in turn. Consecutive ranks are on a core, as launchers place them.
 ///
 /// A rank that has nothing to do looks, and gives its core up after `slice`; one that has something
 /// does all of it after that. So a rank waits until the time slice comes round to it, also on a
@@ -53,13 +54,14 @@ class shared_cores {
         std::uint32_t num_looks = 0;  // until the next time slice; 0: none is announced
     };
 
-    core& core_of(rank_t rank) { return cores_[static_cast<std::size_t>(rank) % cores_.size()]; }
+    core& core_of(rank_t rank) { return cores_[static_cast<std::size_t>(blocks_.owner(rank))]; }
     std::uint32_t place_of(rank_t rank) const {
-        return static_cast<std::uint32_t>(static_cast<std::size_t>(rank) / cores_.size());
+        return static_cast<std::uint32_t>(rank - blocks_.first(blocks_.owner(rank)));
     }
     next_slice announce(rank_t rank, core& c, std::uint32_t num_looks) const;
     void pass_looks(core& c, picoseconds now) const;
 
+    block_partition blocks_;
     std::vector<core> cores_;
     picoseconds slice_;
 };

@@ -63,13 +63,13 @@ TEST(SharedCores, NobodyTakesTurnsWhileARankWorks) {
     expect_slice(cores.give_up(0, 1000), 1, 1010);
 }
 
-TEST(SharedCores, RanksAreDealtOut) {
+TEST(SharedCores, ConsecutiveRanksAreOnACore) {
     shared_cores cores(2, 5, slice);
 
-    expect_slice(cores.want(4, 0), 4, 30);  // of 0 2 4
-    expect_slice(cores.want(3, 0), 3, 20);  // of 1 3
-    EXPECT_TRUE(cores.begin(3, 20));
-    EXPECT_TRUE(cores.begin(4, 30));
+    expect_slice(cores.want(2, 0), 2, 30);  // of 0 1 2
+    expect_slice(cores.want(4, 0), 4, 20);  // of 3 4
+    EXPECT_TRUE(cores.begin(4, 20));
+    EXPECT_TRUE(cores.begin(2, 30));
 }
 
 TEST(SharedCores, TurnsWithoutTimeComeAtOnce) {
