@@ -13,6 +13,8 @@ namespace {
 using test::pattern_builder;
 using test::ring_pattern;
 
+constexpr double unevenness = 1.1;
+
 // Every rank of one region of `regions` sends an item of its own to every rank of the others.
 std::vector<pattern> dense(const topology& regions) {
     pattern_builder builder(regions.num_ranks());
@@ -101,15 +103,18 @@ TEST(ChooseRoute, KnowsRoutesAsTheirPlansDo) {
             for (count_t item = 0; item < 3; ++item) same.send(source, item, destination);
     }
     const auto expect_as_plans = [](const topology& where, const std::vector<pattern>& patterns,
-                                    const std::vector<std::string>& routes) {
+                                    const std::vector<std::string>& routes, double factor = 1) {
         const rank_layout layout(where);
         for (const auto& m : machine_presets()) {
             const auto choice = choose_route(layout, patterns, m, messages);
             for (const auto& route : routes) {
                 if (route == "three_step:1" && m.num_cores == 0) continue;
                 const auto plans = compile(where, patterns, *make_route(route, where));
+                // Where cores are shared, the work of all ranks decides here, of which nothing is unknown.
                 EXPECT_NEAR(price_of(choice, route),
-                            price(layout, plans, m, messages.travel).seconds, 1e-10)
+                            (m.num_cores > 0 ? 1 : factor) *
+                                price(layout, plans, m, messages.travel).seconds,
+                            1e-10)
                     << route << " on " << m.name;
             }
         }
@@ -117,7 +122,7 @@ TEST(ChooseRoute, KnowsRoutesAsTheirPlansDo) {
 
     expect_as_plans(regions, dense(regions), {"two_step", "three_step", "three_step:1"});
     expect_as_plans(regions, same.take(), {"two_step", "three_step"});
-    expect_as_plans(alone, dense(alone), {"grid:2", "grid:3", "hypercube"});
+    expect_as_plans(alone, dense(alone), {"grid:2", "grid:3", "hypercube"}, unevenness);
 }
 
 TEST(ChooseRoute, ScattersItemsInTheStageThatBringsThem) {
@@ -152,8 +157,8 @@ TEST(ChooseRoute, DoesNotChargeOneRankForAllThatForwardItsItems) {
     // Rank 0 copies 56 items for other rows and 7 for its own; that 49 others are copied once more is shared
     // by 64 ranks. It would copy them itself if it forwarded as much for others.
     EXPECT_NEAR(price_of(choice, "direct"), 63e-6, 1e-11);
-    EXPECT_NEAR(price_of(choice, "grid:2"), (7 * (56 + 7 + 49 / 64.0) + (56 + 7 + 49)) / 8 * 1e-6,
-                1e-11);
+    EXPECT_NEAR(price_of(choice, "grid:2"),
+                unevenness * (7 * (56 + 7 + 49 / 64.0) + (56 + 7 + 49)) / 8 * 1e-6, 1e-11);
 }
 
 TEST(ChooseRoute, RanksOfANodeShareMemoryByDefaultAndSendNothingToEachOther) {
