@@ -20,6 +20,10 @@ void own_requests::count(MPI_Request request, int number) {
     num_to_wait_for.fetch_add(number, std::memory_order_relaxed);
 }
 
+void own_requests::forget_failure(MPI_Request request) {
+    if (failed.erase(request) > 0) count(request, -1);
+}
+
 exchange_with_request* own_requests::find_planned(MPI_Request request) const {
     const auto found = planned.find(request);
     return found == planned.end() ? nullptr : found->second.get();
@@ -66,7 +70,9 @@ exchange_with_request::~exchange_with_request() {
 
 void exchange_with_request::start() {
     is_active_ = true;
-    has_failed_ = false;
+    // An earlier failure that a function of MPI's has told.
+    if (std::exchange(has_failed_, false))
+        own_requests::of_process().forget_failure(request_.handle());
     try {
         // Of a persistent request no edge differs from its plan.
         if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
@@ -222,7 +228,7 @@ void forget_persistent(MPI_Request request) {
     if (!may_be_own(request) || progress_engine::is_inside()) return;
     const progress_engine::access alone;
     auto& all = own_requests::of_process();
-    if (all.failed.erase(request) > 0) all.count(request, -1);
+    all.forget_failure(request);
     auto* const one = all.find_planned(request);
     if (one == nullptr) return;
     // One that is active must not be freed; it is kept, since others still send to it.

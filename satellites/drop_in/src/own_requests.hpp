@@ -82,6 +82,7 @@ struct own_requests {
 
     static own_requests& of_process();
     static void count(MPI_Request request, int number);
+    void forget_failure(MPI_Request request);
 
     exchange_with_request* find_planned(MPI_Request request) const;
     std::unique_ptr<exchange_with_request> forget(MPI_Request request);

@@ -172,16 +172,37 @@ bool meets_before_intercommunicators() {
 #endif
 }
 
-// Calls a function of MPI's that looks at requests, and may complete them.
+// Where a function of MPI's says what it has completed.
+struct completed {
+    const int* number;            // in units of `each`
+    const int* places = nullptr;  // null: the first ones
+    int each = 1;
+    MPI_Status* statuses = MPI_STATUSES_IGNORE;
+    bool is_for_many = false;
+};
+
+// Calls a function of MPI's that looks at requests, and may complete them. Not all MPIs report the message that is too
+// long, which stands for a failure.
 template <class Own>
-int show_and(std::span<MPI_Request> requests, Own&& own) {
+int show_and(std::span<MPI_Request> requests, const completed& done, Own&& own) {
     poll_once();
     if (!may_have_own(requests)) return own();
     make_visible(requests);
     const std::vector<MPI_Request> given(requests.begin(), requests.end());
-    const int code = own();
-    for (std::size_t i = 0; i < given.size(); ++i)
-        if (given[i] != requests[i]) take_failure(given[i], requests[i]);
+    int code = own();
+    if (code != MPI_SUCCESS || !has_failed(given)) {
+        for (std::size_t i = 0; i < given.size(); ++i)
+            if (given[i] != requests[i]) take_failure(given[i], requests[i]);
+        return code;
+    }
+    for (int i = 0; i < *done.number * done.each; ++i) {
+        const int place = done.places == nullptr ? i : done.places[i];
+        if (place == MPI_UNDEFINED) break;
+        const auto at = static_cast<std::size_t>(place);
+        const int why = take_failure(given[at], requests[at]);
+        if (done.statuses != MPI_STATUSES_IGNORE) done.statuses[i].MPI_ERROR = why;
+        if (why != MPI_SUCCESS) code = done.is_for_many ? MPI_ERR_IN_STATUS : why;
+    }
     return code;
 }
 
@@ -381,7 +402,6 @@ int MPI_Startall(int count, MPI_Request requests[]) {
     wait_for_own({request, 1});
     const auto given = *request;
     const int code = wait_for(request, status);
-    if (code == MPI_SUCCESS) return code;
     const int why = take_failure(given, *request);
     return why == MPI_SUCCESS ? code : why;
 }
@@ -415,23 +435,25 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
                    : wait_for_all(count, requests, statuses);
 }
 
-#define CROSSDOCK_SHOW(name, count, parameters, arguments)                                 \
-    int MPI_##name parameters {                                                            \
-        return show_and(array_of(requests, count), [&] { return PMPI_##name arguments; }); \
+#define CROSSDOCK_SHOW(name, count, parameters, arguments, ...)            \
+    int MPI_##name parameters {                                            \
+        return show_and(array_of(requests, count), completed{__VA_ARGS__}, \
+                        [&] { return PMPI_##name arguments; });            \
     }
 CROSSDOCK_SHOW(Test, 1, (MPI_Request * requests, int* flag, MPI_Status* status),
-               (requests, flag, status))
+               (requests, flag, status), flag)
 CROSSDOCK_SHOW(Testall, count, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
-               (count, requests, flag, statuses))
+               (count, requests, flag, statuses), flag, nullptr, count, statuses, true)
 CROSSDOCK_SHOW(Testany, count,
                (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
-               (count, requests, index, flag, status))
+               (count, requests, index, flag, status), flag, index)
 CROSSDOCK_SHOW(Testsome, count,
                (int count, MPI_Request* requests, int* number, int* indices, MPI_Status* statuses),
-               (count, requests, number, indices, statuses))
+               (count, requests, number, indices, statuses), number, indices, 1, statuses, true)
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-    return show_and(array_of(requests, count), [&] {
+    const int number = 1;
+    return show_and(array_of(requests, count), {&number, index}, [&] {
         if (!has_to_poll()) return PMPI_Waitany(count, requests, index, status);
         return poll([&](int* flag) { return PMPI_Testany(count, requests, index, flag, status); });
     });
@@ -439,7 +461,7 @@ int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* number, int* indices,
                  MPI_Status* statuses) {
-    return show_and(array_of(requests, count), [&] {
+    return show_and(array_of(requests, count), {number, indices, 1, statuses, true}, [&] {
         if (!has_to_poll()) return PMPI_Waitsome(count, requests, number, indices, statuses);
         return poll([&](int* flag) {
             const int code = PMPI_Testsome(count, requests, number, indices, statuses);

@@ -29,6 +29,7 @@ static void complete(int how, MPI_Request* request) {
         }
     }
     is_bad = num_told > is_bad;
+    expect("an error", how, is_bad, code != MPI_SUCCESS);
     if (how != wait && how != waitall) return;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
     expect("class of the error", how,
