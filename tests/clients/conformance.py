@@ -252,14 +252,15 @@ def tables(rows):
     mpis = list(dict.fromkeys(row["mpi"] for row in rows))
     by_mpi = [row for row in rows if not row["program"].startswith("mpi4py")]
     ways = list(dict.fromkeys(way for row in by_mpi for way in row["ways"]))
-    lines = [row_of(["MPI", "programs", *ways]), "|" + "---|" * (2 + len(ways))]
+    lines = [row_of(["MPI", "at commit", "programs", *ways]), "|" + "---|" * (3 + len(ways))]
     for mpi in mpis:
         mine = [row for row in by_mpi if row["mpi"] == mpi]
         cells = [cell({"ways": chosen, "alone": "passed"}) if (
             chosen := {i: row["ways"][way] for i, row in enumerate(mine) if way in row["ways"]}) else "–" for way in ways]
-        lines.append(row_of([mpi, len(mine), *cells]))
+        commits = ", ".join(dict.fromkeys(row["commit"] for row in mine))
+        lines.append(row_of([mpi, commits, len(mine), *cells]))
     lines += ["", row_of(["program", "ranks", *mpis]), "|" + "---|" * (2 + len(mpis))]
-    for program in dict.fromkeys(row["program"] for row in rows):
+    for program in sorted({row["program"] for row in rows}, key=lambda name: (name.startswith(("f", "m")), name)):
         mine = {row["mpi"]: row for row in rows if row["program"] == program}
         ranks = ", ".join(map(str, next(iter(mine.values()))["ranks"]))
         lines.append(row_of([program if program.startswith("mpi4py") else f"`{program}`", ranks,
