@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
+import os
 from types import ModuleType
 from typing import Any, Callable, TypeVar, cast
 
@@ -11,11 +13,24 @@ from mpi4py import MPI
 
 T = TypeVar("T")
 
-_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+# The compiler of each binary interface.
+_COMPILERS = {"openmpi": "Open MPI, as in MPICC=mpicc", "mpich": "MPICH, as in MPICC=mpicc",
+              "mpi_abi": "the MPI-5 ABI, as in MPICC=mpicc_abi"}
+
+
+def is_abi_loaded() -> bool:
+    """Return whether the process has loaded a library of the MPI-5 ABI, as mpi4py does if it is built for that."""
+    try:
+        ctypes.CDLL("libmpi_abi.so.1", mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return True
 
 
 def family_of(version: str) -> str:
-    """Return the binary interface of an MPI library: Intel's and others are those of MPICH."""
+    """Return the binary interface of an MPI library: without the ABI, Intel's and others are those of MPICH."""
+    if is_abi_loaded():
+        return "mpi_abi"
     return "openmpi" if version.startswith("Open MPI") else "mpich"
 
 
@@ -39,9 +54,8 @@ def load(version: str) -> ModuleType:
     except ModuleNotFoundError as missing:
         if missing.name not in (folder, f"{folder}._crossdock"):
             raise
-        other = next(name for key, name in _NAMES.items() if key != family)
-        raise ImportError(f"mpi4py uses {name_of(version)}, but crossdock is built for {other}: "
-                          f"build it again with the compiler of {_NAMES[family]}, as in MPICC=mpicc pip install .",
+        raise ImportError(f"mpi4py uses {name_of(version)}, but crossdock is not built for it: "
+                          f"build it again with the compiler of {_COMPILERS[family]} pip install .",
                           name="crossdock") from None
     if found.mpi_version() != version:
         raise ImportError(f"mpi4py uses {name_of(version)}, but crossdock is bound to "

@@ -1,3 +1,7 @@
+import _ctypes
+import ctypes
+import subprocess
+
 import pytest
 
 import crossdock
@@ -8,20 +12,36 @@ MPICH = "MPICH Version:      9.9.9\nMPICH Release date: 2024\n"
 INTEL = "Intel(R) MPI Library 2021.18 for Linux* OS"
 
 
-def test_libraries_have_one_of_two_binary_interfaces():
-    assert [_extension.family_of(text) for text in (OPEN_MPI, MPICH, INTEL)] == ["openmpi", "mpich", "mpich"]
+@pytest.mark.parametrize(("has_abi", "families"), [(False, ["openmpi", "mpich", "mpich"]), (True, ["mpi_abi"] * 3)])
+def test_libraries_have_one_of_three_binary_interfaces(has_abi, families, monkeypatch):
+    monkeypatch.setattr(_extension, "is_abi_loaded", lambda: has_abi)
+    assert [_extension.family_of(text) for text in (OPEN_MPI, MPICH, INTEL)] == families
 
 
-@pytest.mark.parametrize(("version", "sentence"), [
-    (OPEN_MPI, "mpi4py uses Open MPI v9.9.9, but crossdock is built for MPICH: build it again with the compiler of "
-               "Open MPI, as in MPICC=mpicc pip install ."),
-    (MPICH, "mpi4py uses MPICH Version: 9.9.9, but crossdock is built for Open MPI: build it again with the compiler "
-            "of MPICH, as in MPICC=mpicc pip install ."),
+def test_a_library_of_the_abi_is_found_while_it_is_loaded(tmp_path):
+    file = tmp_path / "abi.so"
+    subprocess.run(["cc", "-shared", "-Wl,-soname,libmpi_abi.so.1", "-o", file, "-xc", "/dev/null"], check=True)
+    is_mpis = _extension.is_abi_loaded()
+    library = ctypes.CDLL(str(file))
+    assert _extension.is_abi_loaded()
+    for _ in ("opened here", "opened again to find it"):
+        _ctypes.dlclose(library._handle)
+    assert _extension.is_abi_loaded() is is_mpis
+
+
+@pytest.mark.parametrize(("has_abi", "version", "sentence"), [
+    (False, OPEN_MPI, "mpi4py uses Open MPI v9.9.9, but crossdock is not built for it: build it again with the "
+                      "compiler of Open MPI, as in MPICC=mpicc pip install ."),
+    (False, MPICH, "mpi4py uses MPICH Version: 9.9.9, but crossdock is not built for it: build it again with the "
+                   "compiler of MPICH, as in MPICC=mpicc pip install ."),
+    (True, MPICH, "mpi4py uses MPICH Version: 9.9.9, but crossdock is not built for it: build it again with the "
+                  "compiler of the MPI-5 ABI, as in MPICC=mpicc_abi pip install ."),
 ])
-def test_an_mpi_without_an_extension_is_named(version, sentence, monkeypatch):
+def test_an_mpi_without_an_extension_is_named(has_abi, version, sentence, monkeypatch):
     def find_nothing(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
+    monkeypatch.setattr(_extension, "is_abi_loaded", lambda: has_abi)
     monkeypatch.setattr(_extension.importlib, "import_module", find_nothing)
     with pytest.raises(ImportError) as raised:
         _extension.load(version)
@@ -30,7 +50,7 @@ def test_an_mpi_without_an_extension_is_named(version, sentence, monkeypatch):
 
 def test_two_libraries_of_one_interface_are_named():
     own = _extension.extension.mpi_version()
-    another = OPEN_MPI if _extension.family_of(own) == "openmpi" else MPICH
+    another = OPEN_MPI if own.startswith("Open MPI") else MPICH
     with pytest.raises(ImportError, match=r"9\.9\.9, but crossdock is bound to .*: both must load the same library$"):
         _extension.load(another)
 
