@@ -15,6 +15,7 @@
 #include "bench/common/workload.hpp"
 #include "crossdock/plan.hpp"
 #include "satellites/studies/drawn_patterns.hpp"
+#include "satellites/studies/link_loads.hpp"
 #include "satellites/studies/print_record.hpp"
 #include "satellites/studies/replay.hpp"
 #include "satellites/studies/store_and_forward.hpp"
@@ -37,6 +38,8 @@ struct study_options {
     std::optional<double> submessage_seconds;
     std::optional<double> nonzero_seconds;
     bool maps = false;
+    bench::network network;  // without sizes: no loads of links are counted
+    std::vector<rank_t> rows;
 };
 
 bool is_drawn(const std::string& file) { return file.starts_with("drawn:"); }
@@ -158,6 +161,13 @@ json route_json(const std::string& name, const rank_layout& layout, const exchan
         }
         if (options.submessage_seconds && way->num_stages() > 1)
             add_stored_and_forwarded(times, layout, what, *way, m, options);
+    }
+    if (!options.network.sizes.empty()) {
+        const auto work =
+            way->num_stages() > 1
+                ? bench::store_and_forward(what.patterns, *way, {.item_bytes = options.item_bytes})
+                : schedule_of(layout, plans, {options.item_bytes, false});
+        result["link_bytes"] = bench::most_link_bytes(work, regions, options.network);
     }
     return result;
 }
@@ -283,7 +293,19 @@ int main(int argc, char** argv) {
     app.add_option("--nonzero-seconds", options.nonzero_seconds,
                    "Time also the product: a rank takes so long for each nonzero of its rows")
         ->check(CLI::NonNegativeNumber);
+    auto* const torus =
+        app.add_option("--torus", options.network.sizes,
+                       "Count also the bytes on links of such a torus, with the study's algorithm")
+            ->delimiter(',');
+    app.add_option("--rows", options.rows,
+                   "Likewise where a router has links to all others of its row in each dimension")
+        ->delimiter(',')
+        ->excludes(torus);
+    app.add_option("--router-nodes", options.network.router_nodes, "Nodes of a router")
+        ->capture_default_str();
     app.add_flag("--mapped", options.maps, "Also with places that suit the traffic");
     CLI11_PARSE(app, argc, argv);
+    if (!options.rows.empty())
+        options.network = {false, options.network.router_nodes, options.rows};
     return bench::print_record([&] { return run(options); });
 }

@@ -112,6 +112,12 @@ class Vpt(unittest.TestCase):
         self.assertEqual([one["items"]["total"] for one in sent], [65280, 122880, 196608, 262144])
         self.assertEqual([one["items_at_once"]["max"] for one in sent], [510, 705, 609, 481])
 
+    def test_AllToAllOnARingLoadsLinksInEachStage(self):
+        # Directly a link carries 8 bytes to the next rank and 8 halfway round; then 2 submessages of 8 + 8 bytes.
+        record = script.json_of(os.environ["CROSSDOCK_STUDY"], "dense:1", "--ranks", 4, "--node-size", 1,
+                                "--dimensions", 2, "--partition", "block", "--torus", 4)
+        self.assertEqual([route["link_bytes"] for route in record["matrices"][0]["routes"]], [[[16]], [[32], [32]]])
+
     def test_MappingForwardsLessAndNeverMoreThanAtTheLeast(self):
         (matrix,) = self.record["mapping"]["matrices"]
         self.assertEqual([route["dimensions"] for route in matrix["routes"]], [2, 6])
