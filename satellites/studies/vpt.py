@@ -78,6 +78,11 @@ OVERHEAD_FACTORS = [1, 2, 4]
 # The XC40 of Figure 9, fitted to two times of Table 3: of direct and of n = 2, which have the most messages.
 CRAY_FITTED_RANKS = 4096
 TABLE_3_MACHINE = {4096: "cray_xc40", 8192: "blue_waters", 16384: "blue_waters"}
+# Its networks, as a compact job has them: one group of the dragonfly, 4 nodes on a router, 16 routers in a row; tori.
+NETWORKS = {4096: ["--rows", "16,2", "--router-nodes", 4], 8192: ["--torus", "8,8,4", "--router-nodes", 2],
+            16384: ["--torus", "8,8,8", "--router-nodes", 2]}
+# Bytes a second of a link of each dimension, assumed.
+LINKS = {"cray_xc40": (5.25e9, 15.75e9), "blue_waters": (9.4e9, 4.7e9, 9.4e9)}
 
 # What Table 2 says of a Blue Gene/Q: fitted to its times on 64 and 256 ranks, checked on 128 and 512.
 FITTED_RANKS = [64, 256]
@@ -323,6 +328,24 @@ def print_drawn_figure_7(runs, fixed):
                       ["ranks", "most messages, mean", "mean words", "direct", "n = 8", "most speed-up"], rows)
 
 
+def link_seconds(run, route):
+    """Of the busiest link of each stage, one stage after the other."""
+    links = LINKS[TABLE_3_MACHINE[run["ranks"]]]
+    return sum(max(number / link for number, link in zip(stage, links)) for stage in route["link_bytes"])
+
+
+def near_with_links(runs, slower, tolerance):
+    """How many rows of Table 3 are near if links are `slower` times as slow, and messages wait for the busiest."""
+    times = [(algorithm_seconds(route, machines_of(run)[0]) + slower * link_seconds(run, route),
+              TABLE_3[run["ranks"]][route["dimensions"]][3] * 1e-6) for run in runs for route in routes_of(run)]
+    return sum(1 / tolerance <= ours / told <= tolerance for ours, told in times)
+
+
+def fitted_links(runs, tolerance):
+    """How much slower links are with which most rows are near."""
+    return max((tenths / 10 for tenths in range(1, 100)), key=lambda slower: near_with_links(runs, slower, tolerance))
+
+
 def print_table_3(runs):
     rows = []
     for run in runs:
@@ -330,7 +353,8 @@ def print_table_3(runs):
             told = TABLE_3[run["ranks"]][route["dimensions"]]
             direct = routes_of(run)[0]
             machines = machines_of(run)
-            cells = [f"{algorithm_seconds(route, machines[0]) * 1e6:.0f}",
+            seconds = algorithm_seconds(route, machines[0])
+            cells = [f"{seconds * 1e6:.0f}", f"{(seconds + link_seconds(run, route)) * 1e6:.0f}",
                      f"{TABLE_3[run['ranks']][1][3] / told[3]:.1f}"]
             for machine in machines:
                 base = direct["times"][machine]["seconds"]
@@ -340,8 +364,11 @@ def print_table_3(runs):
                          *cells])
     study.print_table("Table 3 (study, drawn patterns), on the machine of the study; then without search",
                       ["ranks", "n", "most messages", "mean messages", "mean words", "us, study", "its algorithm",
-                       "speed-up, study", "its algorithm", "crossdock", "its algorithm, no search",
+                       "with links", "speed-up, study", "its algorithm", "crossdock", "its algorithm, no search",
                        "crossdock, no search"], rows)
+    study.print_table("Table 3: rows within 1.25 if messages wait for the busiest link of a stage",
+                      ["links, times as slow as assumed", "rows"],
+                      [[slower, near_with_links(runs, slower, 1.25)] for slower in (0, 1, fitted_links(runs, 1.25))])
 
 
 def crossing(planes):
@@ -698,7 +725,8 @@ def table_2_runs(arguments, ranks):
 
 
 def table_3_runs(arguments):
-    return [drawn(arguments, TABLE_3, num_ranks, [name, without_matching(name)], 0, *node_size(name))
+    return [drawn(arguments, TABLE_3, num_ranks, [name, without_matching(name)], 0, *node_size(name),
+                  *NETWORKS[num_ranks])
             for num_ranks, name in TABLE_3_MACHINE.items()]
 
 
