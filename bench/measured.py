@@ -72,6 +72,34 @@ def one_node(results):
                  "`three_step` by messages"], rows)
 
 
+def own_cores(results):
+    def read(record):
+        return results.read(f"{record}cores-mpich")["contenders"]
+
+    rows = []
+    for name, record in (("SiH4", "SiH4-8"), ("SiH4", "SiH4-16"), ("bcsstk25", "bcsstk25-8"), ("rajat01", "rajat01-8"),
+                         ("`dense:1`", "dense1-8")):
+        contenders = read(f"neighbor-{record}")
+        by_hand = seconds_of(contenders, "mpi_persistent")
+        rows.append([name, record.split("-")[1], f"{by_hand[0] * 1e6:.1f}",
+                     ratios(seconds_of(contenders, "mpi_neighbor_alltoallv"), by_hand),
+                     ratios(seconds_of(contenders, "auto", "auto"), by_hand)])
+    print_table(["neighbor exchange", "ranks", "requests by hand, us", "MPI_Neighbor_alltoallv", "`auto`"], rows)
+
+    rows = []
+    for name, record, seconds, reference in (
+            ("gather-scatter of msc01050", "gather-msc01050-8", "combine_seconds", "all_reduce"),
+            ("gather-scatter of hex:7:2", "gather-hex72-8", "combine_seconds", "crystal_router"),
+            ("sparse exchange of ca-condmat", "exchange-ca-condmat-8", "exchange_seconds", "mpi_alltoallv"),
+            *((f"stream, {workload}, {table}", f"stream-{workload}-{short}-8", "seconds", "alltoallv")
+              for workload in ("histogram", "index_gather") for table, short in (("512 KiB", "512k"),
+                                                                                 ("256 MiB", "256m")))):
+        found = {one["name"]: [one[seconds][statistic] for statistic in QUARTILES] for one in read(record)}
+        ours = found["stream" if name.startswith("stream") else "auto"]
+        rows.append([name, f"`{reference}`", f"{found[reference][0] * 1e6:.0f}", ratios(ours, found[reference])])
+    print_table(["8 ranks", "the fastest other", "its time, us", "crossdock"], rows)
+
+
 def divided_node(results):
     rows = []
     for matrix in ("msc01050", "bcspwr10"):
@@ -321,7 +349,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=pathlib.Path, required=True, metavar="FOLDER", help="the records")
     results = Results(parser.parse_args().tables)
-    for section in (one_node, divided_node, other_workloads, emulated_nodes, one_leader, overlap, instructions,
+    for section in (one_node, own_cores, divided_node, other_workloads, emulated_nodes, one_leader, overlap, instructions,
                     gather_scatter, sparse_exchange, distributed_array, strategies, combining, streams, schemes,
                     wasted_work, python, device):
         section(results)
