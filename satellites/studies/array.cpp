@@ -37,8 +37,9 @@ struct study_options {
     std::vector<std::string> routes{"direct",   "three_step", "locality:1", "locality",
                                     "grid:2",   "grid:3",     "grid:4",     "hypercube",
                                     "increase", "decrease",   "hourglass",  "inverse_hourglass"};
-    std::vector<std::string> plain{"posted", "pairwise"};
     std::vector<std::string> uncombined{"grid:2", "hypercube"};
+    bool leaves_out_plain = false;
+    bool searches = false;
     bool is_collective = false;
     bool compares = false;
 };
@@ -271,29 +272,26 @@ json contender(const std::string& name, const study_case& one, const Cost& cost_
 
 json run_case(const study_options& options, const rank_layout& layout, const study_case& one) {
     fmt::print(stderr, "{}\n", one.about.dump());
+    auto m = load_machine(options.machine);
+    if (!options.searches) m.matching_seconds = 0;
     const studies::batch_timer timer(
-        layout, one.owners, load_machine(options.machine),
+        layout, one.owners, m,
         options.is_collective ? studies::stage_way::collectives : studies::stage_way::messages,
         options.compares ? studies::sorting_way::comparisons : studies::sorting_way::radix);
     json all = json::array();
-    for (const auto& way : options.plain) {
-        if (way == "none") continue;
-        const auto kind =
-            way == "posted" ? studies::plain_way::posted : studies::plain_way::pairwise;
-        all.push_back(contender("plain/" + way, one, [&](const batch& requests) {
-            return timer.plain(requests, kind);
-        }));
+    if (!options.leaves_out_plain) {
+        all.push_back(
+            contender("plain", one, [&](const batch& requests) { return timer.plain(requests); }));
     }
     const auto add_route = [&](const std::string& name, const char* suffix, bool combines) {
+        if (name == "none") return;
         const auto r = make_route(name, layout.regions());
         all.push_back(contender(name + suffix, one, [&](const batch& requests) {
             return timer.routed(*r, requests, combines);
         }));
     };
     for (const auto& name : options.routes) add_route(name, "", true);
-    for (const auto& name : options.uncombined) {
-        if (name != "none") add_route(name, "/none", false);
-    }
+    for (const auto& name : options.uncombined) add_route(name, "/none", false);
     json result = one.about;
     result["batches"] = one.batches.size();
     result["contenders"] = std::move(all);
@@ -323,6 +321,7 @@ json run(const study_options& options) {
     return {{"ranks", options.ranks},
             {"topology", layout.regions().to_string()},
             {"machine", options.machine},
+            {"searches", options.searches},
             {"edges_per_rank", options.edges_per_rank},
             {"requests_per_rank", options.requests_per_rank},
             {"stages", options.is_collective ? "collectives" : "messages"},
@@ -347,8 +346,10 @@ int main(int argc, char** argv) {
     app.add_option("--entries", options.entries, "Of overload")->delimiter(',');
     app.add_option("--requests-per-rank", options.requests_per_rank, "Of overload")
         ->capture_default_str();
-    app.add_option("--routes", options.routes)->delimiter(',');
-    app.add_option("--plain", options.plain, "posted, pairwise; or none")->delimiter(',');
+    app.add_option("--routes", options.routes, "or none")->delimiter(',');
+    app.add_flag("--no-plain", options.leaves_out_plain);
+    app.add_flag("--search", options.searches,
+                 "MPI_Alltoallv looks at every receive that was posted before and waits");
     app.add_option("--uncombined", options.uncombined,
                    "Routes that are tried without combining, too; or none")
         ->delimiter(',');

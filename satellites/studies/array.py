@@ -5,13 +5,12 @@ usage: satellites/studies/array.py [-o RECORD]       all cases; an hour, and 6 G
        satellites/studies/array.py --quick           16 ranks, a second
        satellites/studies/array.py --tables RECORD   prints the tables of a record again
 
-Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv in two ways. In `overload_one`
-every rank writes each of rank 0's entries once, and then reads it. `pointers` and `neighbors` are Borůvka's round and
-neighborhood whose vertices hold their own edges: so those find their lightest one without a request.
+Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv; with a search, MPI looks at the
+receives that wait. In `overload_one` every rank writes each of rank 0's entries once, and then reads it. `pointers` and
+`neighbors` are Borůvka's round and neighborhood whose vertices hold their own edges: so those find their lightest one
+without a request.
 """
 import math
-import pathlib
-import tempfile
 
 import study
 
@@ -19,82 +18,53 @@ FEW_ROUTES = "direct,three_step,locality,grid:2,grid:3,hypercube,inverse_hourgla
 # The study's shapes for 4096 ranks; `increase` and `decrease` are others here.
 OVERLOAD_ROUTES = ("three_step,locality,grid:2,grid:3,hypercube,grid:2x2x2x4x8x16,grid:16x8x4x2x2x2,hourglass,"
                    "inverse_hourglass")
-WITHOUT_SEARCH = "supermuc_ng, without the search of receives"
+SORTING = ["--comparisons", "--no-plain"]
+RMAT = ["--workloads", "boruvka", "--graphs", "rmat_unscrambled"]
 RUNS = [
-    ["--ranks", 512, "--workloads", "boruvka"],
     ["--ranks", 512, "--edges-per-rank", 1 << 14, "--workloads", "boruvka", "--graphs", "rmat_unscrambled,gnm,rgg",
-     "--plain", "posted", "--routes", "direct,locality,grid:2,hypercube", "--uncombined", "hypercube"],
-    ["--ranks", 1024, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
-     "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube"],
-    ["--ranks", 1024, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
-     "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
-    ["--ranks", 512, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
-     "--routes", "hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
-    ["--ranks", 512, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm,rgg", "--plain", "posted",
-     "--routes", FEW_ROUTES],
-    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
-     "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube"],
-    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
-     "--routes", "hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
-    ["--ranks", 4096, "--edges-per-rank", 1 << 14, "--workloads", "boruvka", "--graphs", "rmat_unscrambled",
-     "--plain", "posted", "--routes", "locality,hypercube", "--uncombined", "hypercube"],
-    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rgg,gnm", "--plain", "posted",
+     "--routes", "direct,locality,grid:2,hypercube", "--uncombined", "hypercube"],
+    *(["--ranks", ranks, *RMAT, *search, "--routes", "three_step,locality,grid:2,hypercube", "--uncombined",
+       "hypercube"] for ranks in (512, 1024, 4096) for search in ([], ["--search"])),
+    *(["--ranks", 4096, "--edges-per-rank", 1 << 14, *RMAT, *search, "--routes", "locality,hypercube", "--uncombined",
+       "hypercube"] for search in ([], ["--search"])),
+    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "gnm",
      "--routes", "locality,grid:2,grid:3,hypercube", "--uncombined", "grid:2,hypercube"],
-    *(["--ranks", ranks, "--workloads", "overload_one", "--entries", "256,8192", "--plain", "posted",
-       "--routes", "locality,grid:2,hypercube", "--uncombined", "grid:2,hypercube"] for ranks in (512, 1024)),
-    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 256, "--plain", "posted",
-     "--routes", OVERLOAD_ROUTES],
-    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 8192, "--plain", "posted",
-     "--routes", OVERLOAD_ROUTES, "--uncombined", "grid:2"],
-    ["--ranks", 4096, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm,rgg", "--plain", "posted",
-     "--routes", "locality,grid:2,grid:3,grid:4,hypercube", "--uncombined", "hypercube"],
-    ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighborhood", "--graphs", "rgg", "--plain", "posted",
-     "--routes", "locality,grid:2,grid:3,grid:4,hypercube", "--uncombined", "grid:2,hypercube"],  # the study's size
-    ["--ranks", 512, "--workloads", "overload_one", "--entries", "256,8192", "--plain", "posted",
-     "--routes", "direct", "--uncombined", "direct"],
-    # The study's sizes, whose vertices hold their own edges, and its collectives in each stage.
-    ["--ranks", 4096, "--edges-per-rank", 1 << 17, "--workloads", "pointers", "--graphs", "rgg", "--plain", "posted",
-     "--routes", "grid:2,grid:3,hypercube", "--uncombined", "grid:2,grid:3,hypercube", "--collective-stages"],
-    ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "neighbors", "--graphs", "rmat_unscrambled",
-     "--plain", "none", "--routes", "grid:2,hypercube", "--uncombined", "none", "--collective-stages"],
-    # Its sort, too.
-    *(["--ranks", 4096, "--edges-per-rank", 1 << log_edges, "--workloads", workload, "--graphs", graph,
-       "--plain", plain, "--routes", routes, "--uncombined", uncombined, "--collective-stages", "--comparisons"]
-      for workload, log_edges, graph, plain, routes, uncombined in (
-          ("pointers", 17, "gnm", "none", "grid:2,grid:3,hypercube", "none"),
-          ("neighbors", 15, "rgg", "posted", "grid:2,grid:3,grid:4,hypercube", "grid:2,grid:3,hypercube"),
-          ("neighbors", 15, "gnm", "none", "grid:2,grid:3,grid:4,hypercube", "none"),
-          ("neighbors", 15, "rmat_unscrambled", "none", "grid:2,hypercube", "none"))),
+    ["--ranks", 512, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm,rgg", "--no-plain",
+     "--routes", FEW_ROUTES],
+    *(["--ranks", ranks, "--workloads", "overload_one", "--entries", "256,8192",
+       "--routes", f"{direct}locality,grid:2,hypercube", "--uncombined", f"{direct}grid:2,hypercube"]
+      for ranks, direct in ((512, "direct,"), (1024, ""))),
+    *(["--ranks", 4096, "--workloads", "overload_one", "--entries", entries,
+       "--routes", OVERLOAD_ROUTES, "--uncombined", uncombined]
+      for entries, uncombined in ((256, "grid:2,hypercube"), (8192, "grid:2"))),
+    *(["--ranks", 4096, "--edges-per-rank", 1 << log_edges, "--workloads", workload, "--graphs", graph, "--search",
+       "--routes", "locality,grid:2,grid:3,hypercube", "--uncombined", uncombined]
+      for workload, graph, log_edges, uncombined in (
+          ("boruvka", "rgg", 12, "grid:2,hypercube"), ("neighborhood", "gnm", 12, "hypercube"),
+          ("neighborhood", "rgg", 15, "grid:2,hypercube"))),
+    # The study's sizes, whose vertices hold their own edges, and its collectives in each stage; below its sort, too.
+    *(["--ranks", 4096, "--edges-per-rank", 1 << log_edges, "--workloads", workload, "--graphs", graph, *more,
+       "--search", "--collective-stages", "--routes", routes, "--uncombined", uncombined]
+      for workload, log_edges, graph, more, routes, uncombined in (
+          ("pointers", 17, "rgg", [], "grid:2,grid:3,hypercube", "grid:2,grid:3,hypercube"),
+          ("neighbors", 15, "rmat_unscrambled", ["--no-plain"], "grid:2,hypercube", "none"),
+          ("pointers", 17, "gnm", SORTING, "grid:2,grid:3,hypercube", "none"),
+          ("neighbors", 15, "rgg", ["--comparisons"], "grid:2,grid:3,grid:4,hypercube", "grid:2,grid:3,hypercube"),
+          ("neighbors", 15, "gnm", SORTING, "grid:2,grid:3,grid:4,hypercube", "none"),
+          ("neighbors", 15, "rmat_unscrambled", SORTING, "grid:2,hypercube", "none"))),
 ]
 QUICK = ["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64]
 QUICK_RUNS = [[*QUICK, "--entries", 16, "--requests-per-rank", 32],
-              [*QUICK, "--workloads", "pointers,neighbors", "--graphs", "rgg", "--plain", "posted", "--routes",
+              [*QUICK, "--workloads", "pointers,neighbors", "--graphs", "rgg", "--search", "--routes",
                "grid:2,hypercube", "--collective-stages", "--comparisons"]]
-
-
-def machine_without_search(folder):
-    machine = study.read(study.PROJECT / "machines/supermuc_ng.json")
-    machine["matching_seconds"] = 0
-    path = pathlib.Path(folder) / "machine.json"
-    study.write(machine, path)
-    return path
-
-
-def run(program, arguments):
-    """One of RUNS, with the machine's name in place of a file's."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = machine_without_search(folder)
-        found = study.run(program, *(file if argument == WITHOUT_SEARCH else argument for argument in arguments))
-    return {**found, "machine": WITHOUT_SEARCH} if WITHOUT_SEARCH in arguments else found
 
 
 def name_of(case):
     return f"{case['workload']} {case.get('graph') or case['entries']}"
 
 
-def best_plain(case):
-    return min((one["simulated_seconds"] for one in case["contenders"] if one["name"].startswith("plain/")),
-               default=None)
+def plain_seconds(case):
+    return next((one["simulated_seconds"] for one in case["contenders"] if one["name"] == "plain"), None)
 
 
 def sorting_share(one):
@@ -103,7 +73,7 @@ def sorting_share(one):
 
 
 def print_case(run, case):
-    rows, plain = [], best_plain(case)
+    rows, plain = [], plain_seconds(case)
     for one in case["contenders"]:
         seconds = one["simulated_seconds"]
         share = max(one["share_of_time"], key=one["share_of_time"].get)
@@ -111,7 +81,7 @@ def print_case(run, case):
                      f"{sorting_share(one):.2f}", one["messages_most"], one["items"], one["received_most"],
                      one["arrived_most"], f"{share} {one['share_of_time'][share]:.2f}"])
     study.print_table(f"{name_of(case)}, {run['ranks']} ranks, {run['edges_per_rank']} edges each, "
-                      f"{case['batches']} batches, {run['machine']}",
+                      f"{case['batches']} batches{', search' if run['searches'] else ''}",
                       ["contender", "ms", "plain / it", "sorting / it", "most messages", "requests that travel",
                        "most received", "most arrived", "most of the ranks' time"], rows)
 
@@ -120,7 +90,7 @@ GRAPHS = {"rmat_unscrambled": "R-MAT", "rmat": "R-MAT, scrambled", "rgg": "rando
 WORKLOADS = {"boruvka": "Borůvka", "neighborhood": "neighborhood", "overload_one": "overload",
              "pointers": "Borůvka, own edges", "neighbors": "neighborhood, own edges"}
 SHAPES = {"increase": "grid:2x2x2x4x8x16", "decrease": "grid:16x8x4x2x2x2"}  # of the study on 4096 ranks
-CONTENDERS = ["direct", "three_step", "locality:1", "locality", "grid:2", "grid:3", "grid:4", "hypercube", "increase",
+CONTENDERS = ["direct", "three_step", "locality", "grid:2", "grid:3", "grid:4", "hypercube", "increase",
               "decrease", "hourglass", "inverse_hourglass", "grid:2/none", "hypercube/none"]
 
 
@@ -130,8 +100,8 @@ def label(run, case):
     parts.append(GRAPHS[case["graph"]] if "graph" in case else f"{case['entries']} entries")
     if run["edges_per_rank"] != 1 << 12:
         parts.append(f"2^{run['edges_per_rank'].bit_length() - 1} edges")
-    if run["machine"] == WITHOUT_SEARCH:
-        parts.append("no search")
+    if run["searches"]:
+        parts.append("search")
     if run.get("sorting") == "comparisons":
         parts.append("its sort")
     return ", ".join(parts)
@@ -140,7 +110,7 @@ def label(run, case):
 def speed_ups(case, seconds):
     """Of all contenders over plain, `seconds` being theirs."""
     times = {one["name"]: seconds(one) for one in case["contenders"]}
-    plain = min(time for name, time in times.items() if name.startswith("plain/"))
+    plain = times["plain"]
     found = [times.get(name) or times.get(SHAPES.get(name)) for name in CONTENDERS]
     ratios = [plain / time if time else None for time in found]
     return [f"{plain * 1e3:.2f}", *("" if ratio is None else f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
@@ -150,7 +120,7 @@ def speed_ups(case, seconds):
 def print_speed_ups(record):
     rows = []
     for run in record["runs"]:
-        for case in filter(best_plain, run["cases"]):
+        for case in filter(plain_seconds, run["cases"]):
             name = label(run, case)
             rows.append([name, run["ranks"], *speed_ups(case, lambda one: one["simulated_seconds"])])
             for phase in case["contenders"][0].get("seconds_of", ()):
@@ -167,8 +137,8 @@ def print_tables(record):
 
 
 def make_record(arguments):
-    runs = [run(arguments.program, one) for one in (QUICK_RUNS if arguments.quick else RUNS)]
-    return {"schema": "crossdock.study.array/1", "runs": runs}
+    runs = [study.run(arguments.program, *one) for one in (QUICK_RUNS if arguments.quick else RUNS)]
+    return {"schema": "crossdock.study.array/2", "runs": runs}
 
 
 def main():

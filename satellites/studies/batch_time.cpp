@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <numeric>
 #include <optional>
 
@@ -16,7 +15,6 @@ constexpr count_t head_bytes =
     80;  // check_result and numbers of requests, in every message of a route
 constexpr count_t alignment = 16;    // of indices and of values in a message
 constexpr count_t radix_passes = 3;  // 7 ns for a read and an update, as measured (docs/bench.md)
-constexpr rank_t steps_at_a_time = 64;  // of pairwise exchanges, to bound the memory
 
 bool has_values(const batch& requests) { return requests.kind != array::request_traits::read; }
 
@@ -196,67 +194,30 @@ schedule count_schedule(const std::vector<rank_stage>& ranks) {
 }
 
 // MPI_Alltoallv of what the ranks have for all others: entry p has its partners in order, all but p.
-class all_to_all {
-  public:
-    /// @param bytes  of so many requests
-    template <class Bytes>
-    all_to_all(const std::vector<rank_stage>& ranks, bool is_reply, const Bytes& bytes)
-        : ranks_(ranks), is_reply_(is_reply), bytes_(bytes) {}
-
-    rank_t num_ranks() const { return static_cast<rank_t>(ranks_.size()); }
-
-    schedule posted() const {
-        schedule work;
-        for (rank_t rank = 0; rank < num_ranks(); ++rank) {
-            work.begin_rank();
-            for (rank_t k = 1; k < num_ranks(); ++k)
-                add(work, operation_kind::receive, rank, k, {});
-            for (rank_t k = 1; k < num_ranks(); ++k) add(work, operation_kind::send, rank, k, {});
-        }
-        return work;
-    }
-
-    schedule pairwise(rank_t first_step, rank_t last_step) const {
-        schedule work;
-        for (rank_t rank = 0; rank < num_ranks(); ++rank) {
-            work.begin_rank();
-            std::vector<std::uint32_t> before;
-            for (rank_t k = first_step; k < last_step; ++k) {
-                const auto got = add(work, operation_kind::receive, rank, k, before, true);
-                const auto gave = add(work, operation_kind::send, rank, k, before, true);
-                before = {got, gave};
-            }
-        }
-        return work;
-    }
-
-  private:
+template <class Bytes>
+schedule all_to_all(const std::vector<rank_stage>& ranks, bool is_reply, const Bytes& bytes_of) {
+    const auto num_ranks = static_cast<rank_t>(ranks.size());
     // Of the rank that sends k places further on.
-    count_t items_for(rank_t sender, rank_t k) const {
-        const rank_t other = (sender + k) % num_ranks();
-        const auto& one = ranks_[static_cast<std::size_t>(sender)];
-        return (is_reply_ ? one.received
-                          : one.sent)[static_cast<std::size_t>(other - (other > sender))];
+    const auto items_for = [&](rank_t sender, rank_t k) {
+        const rank_t other = (sender + k) % num_ranks;
+        const auto& one = ranks[static_cast<std::size_t>(sender)];
+        return (is_reply ? one.received
+                         : one.sent)[static_cast<std::size_t>(other - (other > sender))];
+    };
+    schedule work;
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        work.begin_rank();
+        for (rank_t k = 1; k < num_ranks; ++k) {
+            const rank_t source = (rank - k + num_ranks) % num_ranks;
+            if (const auto n = items_for(source, k); n > 0)
+                work.add(message(operation_kind::receive, source, bytes_of(n), n));
+        }
+        for (rank_t k = 1; k < num_ranks; ++k) {
+            if (const auto n = items_for(rank, k); n > 0)
+                work.add(message(operation_kind::send, (rank + k) % num_ranks, bytes_of(n), n));
+        }
     }
-
-    std::uint32_t add(schedule& work, operation_kind kind, rank_t rank, rank_t k,
-                      const std::vector<std::uint32_t>& before, bool even_if_empty = false) const {
-        const bool sends = kind == operation_kind::send;
-        const rank_t peer = (sends ? rank + k : rank - k + num_ranks()) % num_ranks();
-        const auto n = items_for(sends ? rank : peer, k);
-        if (n == 0 && !even_if_empty) return 0;
-        return work.add(message(kind, peer, bytes_(n), n), before);
-    }
-
-    const std::vector<rank_stage>& ranks_;
-    bool is_reply_;
-    std::function<count_t(count_t)> bytes_;
-};
-
-void pass(stage_clock& clock, const all_to_all& messages, plain_way way) {
-    if (way == plain_way::posted) return clock.pass(messages.posted());
-    for (rank_t k = 1; k < messages.num_ranks(); k += steps_at_a_time)
-        clock.pass(messages.pairwise(k, std::min(k + steps_at_a_time, messages.num_ranks())));
+    return work;
 }
 
 machine without_search(machine m) {
@@ -314,20 +275,21 @@ batch_cost batch_timer::routed(const route& r, const batch& requests, bool combi
     return cost;
 }
 
-batch_cost batch_timer::plain(const batch& requests, plain_way way) const {
+batch_cost batch_timer::plain(const batch& requests) const {
     batch_cost cost;
     stage_clock clock(layout_, with_search_);
     const auto direct = make_route("direct", layout_.regions());
     const auto stage = request_walk(*direct, owners_, requests.requests, false).next_stage();
     std::vector<count_t> sent_messages(stage.size());
     std::vector<count_t> received_items(stage.size());
-    count(stage, way == plain_way::pairwise, cost, sent_messages, received_items);
+    count(stage, false, cost, sent_messages, received_items);
     clock.pass(sorting_schedule(requests, sorting_, way_ == stage_way::collectives));
     cost.sorting_seconds = clock.seconds();
     clock.pass(count_schedule(layout_.num_ranks()));
-    pass(clock, {stage, false, [&](count_t n) { return request_bytes(requests, n); }}, way);
+    const auto request = [&](count_t n) { return request_bytes(requests, n); };
+    clock.pass(all_to_all(stage, false, request));
     if (!has_values(requests))
-        pass(clock, {stage, true, [](count_t n) { return n * value_bytes; }}, way);
+        clock.pass(all_to_all(stage, true, [](count_t n) { return n * value_bytes; }));
     clock.add_to(cost);
     return cost;
 }

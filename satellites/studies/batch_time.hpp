@@ -33,12 +33,6 @@ struct batch_cost {
     batch_cost& operator+=(const batch_cost& other);
 };
 
-/// @brief How MPI_Alltoallv carries the requests of `plain`.
-enum class plain_way {
-    posted,    ///< all receives are posted, then all messages are sent; empty ones are left out
-    pairwise,  ///< P - 1 steps, in each of which a rank sends to one and receives from another
-};
-
 /// @brief How the ranks carry requests in a stage of a route.
 enum class stage_way {
     messages,     ///< one for every partner, with a head, even if empty
@@ -55,7 +49,8 @@ enum class sorting_way {
 ///
 /// A rank has all messages of a stage before it sends those of the next. It copies what it sends and what
 /// it gets, and sorts its own requests first.
-/// What it gets is taken in the order in which it comes, so no queue is searched but by `plain` and `collectives`.
+/// MPI searches the receives that were posted before and wait, in the machine's `matching_seconds`, only in `plain` and
+/// with `collectives`.
 /// With `collectives` all sort alike, whether they combine or not; partners of a stage must be each other's.
 class batch_timer {
   public:
@@ -63,8 +58,9 @@ class batch_timer {
                 stage_way way, sorting_way sorting);
 
     batch_cost routed(const route& r, const batch& requests, bool combines) const;
-    /// @brief MPI_Alltoall of the counts, MPI_Alltoallv of the requests, and again of the replies.
-    batch_cost plain(const batch& requests, plain_way way) const;
+    /// @brief MPI_Alltoall of the counts, MPI_Alltoallv of the requests, and again of the replies. All receives are
+    /// posted, then all messages are sent; empty ones are left out.
+    batch_cost plain(const batch& requests) const;
 
   private:
     const rank_layout& layout_;

@@ -32,7 +32,7 @@ class Array(unittest.TestCase):
     def test_MessagesAndRequestsAreThoseThatAnalyzeCounts(self):
         for graph in ("rmat", "rgg"):
             [case] = study(54, 12, "--workloads", "boruvka", "--graphs", graph, "--edges-per-rank", 64,
-                           "--plain", "posted", "--routes", ROUTES, "--uncombined", "grid:2")
+                           "--routes", ROUTES, "--uncombined", "grid:2")
             common = ("--ranks", 54, "--topology", "4x12,6", "--graph", graph, "--vertices-per-rank", 4,
                       "--edges-per-rank", 64)
             known = analyze(*common, "--routes", ROUTES)
@@ -42,7 +42,7 @@ class Array(unittest.TestCase):
             self.assertEqual(len(found), len(known))
             for one in known:
                 route, _, strategy = one["name"].partition("/")
-                name = {"plain": "plain/posted"}.get(route, route + ("/none" if strategy == "none" else ""))
+                name = route + ("/none" if strategy == "none" else "")
                 stages = one["counts"]["stages"]
                 empty = 0 if route == "plain" else sum(stage["empty_messages"]["total"] for stage in stages)
                 self.assertEqual(found[name]["messages"],
@@ -53,19 +53,19 @@ class Array(unittest.TestCase):
         found = overload(64, 64, 128, "--routes", "direct,grid:8x8,hypercube")
 
         self.assertEqual({name: one["arrived_most"] for name, one in found.items()},
-                         {"plain/posted": 126, "plain/pairwise": 126, "direct": 63, "grid:8x8": 7, "hypercube": 1,
-                          "grid:2/none": 112, "hypercube/none": 64})
+                         {"plain": 126, "direct": 63, "grid:8x8": 7, "hypercube": 1, "grid:2/none": 112,
+                          "hypercube/none": 64})
         self.assertEqual(found["hypercube"]["messages_most"], 6)
         self.assertEqual(found["grid:8x8"]["messages_most"], 14)
 
     def test_EveryRankWritesAndReadsEachEntryOfOneRankOnce(self):
-        [case] = study(64, 4, "--workloads", "overload_one", "--entries", 10, "--plain", "posted",
+        [case] = study(64, 4, "--workloads", "overload_one", "--entries", 10,
                        "--routes", "direct,grid:8x8,hypercube", "--uncombined", "grid:8x8")
         found = by_name(case)
 
         self.assertEqual(case["batches"], 2)
         self.assertEqual({name: one["arrived_most"] for name, one in found.items()},
-                         {"plain/posted": 2 * 630, "direct": 2 * 630, "grid:8x8": 2 * 70, "hypercube": 2 * 10,
+                         {"plain": 2 * 630, "direct": 2 * 630, "grid:8x8": 2 * 70, "hypercube": 2 * 10,
                           "grid:8x8/none": 2 * 560})
         for one in found.values():
             self.assertEqual(list(one["seconds_of"]), ["read", "write"])
@@ -94,23 +94,33 @@ class Array(unittest.TestCase):
             found = overload(2, 2, 2, "--routes", "direct", "--machine", MACHINE, "--collective-stages", *sorting,
                              per_node=1)
             sorting_us = copies_us(num_passes * 16, num_passes * 2)
-            for name in ("direct", "plain/posted"):
+            for name in ("direct", "plain"):
                 self.assertAlmostEqual(found[name]["sorting_seconds"] * 1e6, sorting_us)
                 self.assertAlmostEqual(found[name]["simulated_seconds"] * 1e6,
                                        sorting_us + count_us + request_us + reply_us, places=6)
 
+    def test_ASearchLooksAtTheReceivesThatWait(self):
+        """Rank 0 gets the message of its third receive first: in each of two batches it looks at 2 + 1 others, in 5 ns."""
+        found, searched = (by_name(study(4, 1, "--workloads", "overload_one", "--entries", 1, "--machine", MACHINE,
+                                         "--routes", "grid:2x2", "--uncombined", "none", *more)[0])
+                           for more in ((), ("--search",)))
+
+        self.assertAlmostEqual(1e9 * (searched["plain"]["simulated_seconds"] - found["plain"]["simulated_seconds"]),
+                               2 * (2 + 1) * 5)
+        self.assertEqual(searched["grid:2x2"], found["grid:2x2"])
+
     def test_VerticesThatHoldTheirOwnEdgesAskForNeighborsAndParentsOnly(self):
-        held, drawn, parents = (by_name(case)["plain/posted"] for case in study(
+        held, drawn, parents = (by_name(case)["plain"] for case in study(
             16, 4, "--workloads", "neighbors,neighborhood,pointers", "--graphs", "rgg", "--edges-per-rank", 256,
-            "--plain", "posted", "--routes", "grid:2", "--uncombined", "none"))
+            "--routes", "grid:2", "--uncombined", "none"))
 
         self.assertEqual(held["items"], drawn["items"])  # a rank draws the edges of its own vertices
         self.assertLess(parents["items"], held["items"])
 
     def test_ScramblingTakesRequestsFromTheRankThatHasMost(self):
         cases = study(64, 8, "--workloads", "boruvka", "--graphs", "rmat_unscrambled,rmat", "--edges-per-rank", 256,
-                      "--plain", "posted", "--routes", "hypercube", "--uncombined", "hypercube")
-        unscrambled, scrambled = (by_name(case)["plain/posted"]["received_most"] for case in cases)
+                      "--routes", "hypercube", "--uncombined", "hypercube")
+        unscrambled, scrambled = (by_name(case)["plain"]["received_most"] for case in cases)
 
         self.assertGreater(unscrambled, 2 * scrambled)
 
