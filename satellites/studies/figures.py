@@ -330,7 +330,7 @@ def array_rows(record):
     rmat, searched = (over_plain(record, "boruvka", "rmat_unscrambled", 4096, 14, one) for one in (False, True))
     rgg, gnm = over_plain(record, "pointers", "rgg", 4096, 17), over_plain(record, "boruvka", "gnm", 4096)
     uniform = seconds_of(record, "pointers", "gnm", 4096, 17)
-    combining = rmat["hypercube"] / rmat["hypercube/none"]
+    combining = 1 + added(rmat)
     near, near_gnm = over_plain(record, "neighbors", "rgg", 4096, 15), seconds_of(record, "neighbors", "gnm", 4096, 15)
     sorting, sorting_gnm = ([one["sorting_seconds"] / one["simulated_seconds"] for run in record["runs"]
                              if run.get("sorting") == "comparisons" for case in run["cases"]
