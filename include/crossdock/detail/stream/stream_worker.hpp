@@ -227,16 +227,17 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     };
 
     endpoint_in_buffer locate(int channel, worker_id to) const {
-        if (static_cast<unsigned>(to.rank) >= push_.num_ranks) [[unlikely]]
-            refuse(to);
-        if (static_cast<unsigned>(to.worker) > push_.last_worker) [[unlikely]]
-            refuse(to);
-        const stream_layout::target* const target = push_.targets + to.rank;
+        const auto rank = static_cast<std::uint32_t>(to.rank);
         const auto worker = static_cast<std::uint32_t>(to.worker);
-        return {push_.first_cursors[to.rank] +
-                    (static_cast<std::uint32_t>(channel) * push_.num_buffers +
-                     (worker & push_.per_worker_mask)),
-                target, worker};
+        if (rank >= push_.num_ranks) [[unlikely]]
+            refuse(to);
+        if (worker > push_.last_worker) [[unlikely]]
+            refuse(to);
+        const stream_layout::target* const target = push_.targets + rank;
+        return {
+            push_.first_cursors[rank] + (static_cast<std::uint32_t>(channel) * push_.num_buffers +
+                                         (worker & push_.per_worker_mask)),
+            target, worker};
     }
 
     template <class T>
@@ -262,12 +263,13 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         open.next = next;
         prefetch_to_write(here + prefetch_bytes);
         std::memcpy(here, &item, sizeof(T));
+        if (kind == tag_kind::none) return is_full;
         if (kind == tag_kind::number) {
             std::byte* const tag_here = open.tags;
             const auto tag = static_cast<std::uint16_t>(at.tag());
             open.tags = tag_here + 2;
             std::memcpy(tag_here, &tag, 2);
-        } else if (kind == tag_kind::any) {
+        } else {
             put_tag(open, at.tag(), push_.own_number);
         }
         return is_full;
