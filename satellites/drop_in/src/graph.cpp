@@ -65,14 +65,11 @@ int all_ranks_key() {
     return created;
 }
 
-// Of communicators on which a nonblocking call with all ranks found no graph.
-constinit std::atomic<int> num_wanted = 0;
-
 int wanted_key() {
     static const int created = [] {
         int made = MPI_KEYVAL_INVALID;
         const auto forget = [](MPI_Comm, int, void*, void*) -> int {
-            --num_wanted;
+            --graph::num_wanted;
             return MPI_SUCCESS;
         };
         CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr));
@@ -91,7 +88,7 @@ bool is_wanted(MPI_Comm user) {
 void want(MPI_Comm user) {
     if (is_wanted(user)) return;
     CROSSDOCK_MPI(MPI_Comm_set_attr(user, wanted_key(), nullptr));
-    ++num_wanted;
+    ++graph::num_wanted;
     begin_watching_collectives();
 }
 
@@ -275,9 +272,7 @@ const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) 
 }
 
 void graph::make_wanted(MPI_Comm user) noexcept try {
-    if (num_wanted.load(std::memory_order_relaxed) == 0 || user == MPI_COMM_NULL ||
-        progress_engine::is_inside() || !is_wanted(user))
-        return;
+    if (user == MPI_COMM_NULL || progress_engine::is_inside() || !is_wanted(user)) return;
     CROSSDOCK_MPI(MPI_Comm_delete_attr(user, wanted_key()));
     of_all_ranks(user, true);
 } catch (...) {

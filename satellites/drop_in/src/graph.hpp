@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,6 +58,9 @@ class graph {
     /// @par Collective
     /// If it is made: yes, over `user`; blocks.
     static const std::shared_ptr<graph>* of_all_ranks(MPI_Comm user, bool may_make);
+
+    /// @brief Of communicators on which a nonblocking call with all ranks found no graph.
+    static inline constinit std::atomic<int> num_wanted = 0;
 
     /// @brief Before a blocking collective call of the program: makes what `of_all_ranks` may not have made before.
     /// @par Collective

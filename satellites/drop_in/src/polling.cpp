@@ -24,12 +24,7 @@ void begin_polling() noexcept {
 
 void begin_watching_collectives() noexcept { is_watching.store(true, std::memory_order_relaxed); }
 
-int complete(int code, MPI_Request& request, MPI_Status* status) {
-    return code == MPI_SUCCESS ? wait_for(&request, status) : code;
-}
-
-int wait_for(MPI_Request* request, MPI_Status* status) {
-    if (request == nullptr || !has_to_poll()) return PMPI_Wait(request, status);
+[[gnu::noinline]] int poll_for(MPI_Request* request, MPI_Status* status) {
     return poll([&](int* flag) { return PMPI_Test(request, flag, status); });
 }
 
@@ -45,7 +40,7 @@ namespace {
 
 // Whether a collective call is replaced by its twin.
 bool polls_on(MPI_Comm comm) {
-    graph::make_wanted(comm);
+    if (graph::num_wanted.load(std::memory_order_relaxed) > 0) graph::make_wanted(comm);
     return polls();
 }
 
@@ -93,7 +88,7 @@ using namespace crossdock::drop_in;
 #define CROSSDOCK_TWIN(condition, name, twin, parameters, arguments)      \
     CROSSDOCK_POLLED(name, parameters, arguments, {                       \
         if (!(condition)) return PMPI_##name arguments;                   \
-        MPI_Request request = MPI_REQUEST_NULL;                           \
+        MPI_Request request;                                              \
         const int code = PMPI_##twin(CROSSDOCK_LIST arguments, &request); \
         return complete(code, request);                                   \
     })

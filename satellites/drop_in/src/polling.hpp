@@ -29,7 +29,7 @@ void begin_polling() noexcept;
 void begin_watching_collectives() noexcept;
 
 /// @brief Whether a call that waits is to make progress: something is under way.
-inline bool has_to_poll() noexcept { return polls() && progress_engine::is_any_under_way(); }
+inline bool has_to_poll() noexcept { return progress_engine::is_any_under_way() && polls(); }
 
 /// @brief In a call that does not wait: one piece of progress, if there is any to be made.
 inline void poll_once() {
@@ -46,13 +46,21 @@ int poll(Test&& test) {
     }
 }
 
+/// @brief MPI_Wait while making progress.
+int poll_for(MPI_Request* request, MPI_Status* status);
+
+/// @brief MPI_Wait, making progress if there is any to be made.
+inline int wait_for(MPI_Request* request, MPI_Status* status) {
+    if (request == nullptr || !has_to_poll()) return PMPI_Wait(request, status);
+    return poll_for(request, status);
+}
+
 /// @brief Waits for a request while making progress.
 /// @param code     of the function that made the request, which is returned if it failed
 /// @param request  made by the time of the call
-int complete(int code, MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE);
-
-/// @brief MPI_Wait, making progress if there is any to be made.
-int wait_for(MPI_Request* request, MPI_Status* status);
+inline int complete(int code, MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) {
+    return code == MPI_SUCCESS ? wait_for(&request, status) : code;
+}
 
 /// @brief Around a function of MPI's that waits, is collective, and has no nonblocking twin.
 ///

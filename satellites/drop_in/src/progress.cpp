@@ -47,9 +47,6 @@ bool is_single_threaded() {
 
 constexpr int rounds_between_probes = 8;
 
-// Inside a thread that has access.
-constinit thread_local bool is_inside_library [[gnu::tls_model("initial-exec")]] = false;
-
 }  // namespace
 
 progress_engine& progress_engine::of_process() {
@@ -89,13 +86,11 @@ bool progress_engine::has_one_maker() {
 #endif
 }
 
-bool progress_engine::is_inside() noexcept { return is_inside_library; }
-
 bool progress_engine::take_access() noexcept {
     if (is_taken_.load(std::memory_order_relaxed) ||
         is_taken_.exchange(true, std::memory_order_acquire))
         return false;
-    return is_inside_library = true;
+    return is_inside_ = true;
 }
 
 progress_engine::access::access() : engine_(&of_process()) {
@@ -103,7 +98,7 @@ progress_engine::access::access() : engine_(&of_process()) {
 }
 
 progress_engine::access::~access() {
-    is_inside_library = false;
+    is_inside_ = false;
     engine_->is_taken_.store(false, std::memory_order_release);
 }
 
@@ -114,7 +109,7 @@ void progress_engine::ask_mpi_to_call() {
     const auto poll = [](MPIX_Async_thing) -> int {
         auto& engine = of_process();
         engine.advance();
-        if (is_inside() || engine.num_under_way_ > 0) return MPIX_ASYNC_NOPROGRESS;
+        if (is_inside() || is_any_under_way()) return MPIX_ASYNC_NOPROGRESS;
         engine.is_asked_ = false;
         return MPIX_ASYNC_DONE;
     };
@@ -125,7 +120,7 @@ void progress_engine::ask_mpi_to_call() {
     }
 #endif
     find_register()([]() -> int {
-        of_process().advance();
+        if (is_any_under_way()) of_process().advance();
         return 0;
     });
 }
@@ -184,7 +179,7 @@ void progress_engine::run_until(const std::function<bool()>& condition) {
 void progress_engine::advance() {
     if (num_under_way_.load(std::memory_order_relaxed) == 0 || !take_access()) return;
     advance_all();
-    is_inside_library = false;
+    is_inside_ = false;
     is_taken_.store(false, std::memory_order_release);
 }
 

@@ -72,7 +72,7 @@ class progress_engine final : private suspension {
     };
 
     /// @brief Whether this thread has access: then it is the library that calls MPI, not the program.
-    static bool is_inside() noexcept;
+    static bool is_inside() noexcept { return is_inside_; }
 
     /// @brief Runs `body` until it waits for the first time, and goes on with it inside MPI's calls.
     /// @param body            must not throw
@@ -130,7 +130,7 @@ class progress_engine final : private suspension {
 
     /// @brief Whether `advance` has something to do.
     static bool is_any_under_way() noexcept {
-        return of_process().num_under_way_.load(std::memory_order_relaxed) > 0;
+        return num_under_way_.load(std::memory_order_relaxed) > 0;
     }
 
     /// @brief Whether the calling thread may block in MPI while it has access: nothing but `num_own` of its own is
@@ -158,13 +158,14 @@ class progress_engine final : private suspension {
     std::list<std::unique_ptr<running>> fibers_;
     std::list<std::unique_ptr<running>> idle_;  // whose bodies are done
     std::vector<watched*> watched_;
-    std::atomic<std::size_t> num_under_way_ = 0;
     std::atomic<bool> is_taken_ = false;
     running* current_ = nullptr;
     const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
     bool is_asked_ = false;           // MPI calls
     int num_abstentions_ = 0;
     static inline bool is_finalizing_ = false;
+    static inline constinit std::atomic<std::size_t> num_under_way_ = 0;
+    static inline constinit thread_local bool is_inside_ [[gnu::tls_model("initial-exec")]] = false;
 };
 
 }  // namespace crossdock::drop_in
