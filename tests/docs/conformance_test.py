@@ -33,9 +33,9 @@ class Conformance(unittest.TestCase):
                 row("coll/b", "One", hypercube=(1, 0, 5, 5))]
 
         self.assertEqual(conformance.tables(rows), [
-            "| MPI | programs | auto | hypercube |", "|---|---|---|---|",
-            "| One | 2 | 2 runs; 0 of 1,000 | 3 runs, **1 differ**; 14 of 15 |",
-            "| Other | 1 | 1 run; none | – |", "",
+            "| MPI | at commit | programs | auto | hypercube |", "|---|---|---|---|---|",
+            "| One | c0ffee0 | 2 | 2 runs; 0 of 1,000 | 3 runs, **1 differ**; 14 of 15 |",
+            "| Other | c0ffee0 | 1 | 1 run; none | – |", "",
             "| program | ranks | One | Other |", "|---|---|---|---|",
             "| `coll/a` | 4 | 4 runs, **1 differ**; 9 of 1,010 | 1 run; none (fails alone) |",
             "| `coll/b` | 4 | 1 run; 5 of 5 | – |"])
