@@ -9,6 +9,7 @@
 #include "crossdock/pattern.hpp"
 #include "crossdock/route.hpp"
 #include "crossdock/route_choice.hpp"
+#include "region_trace.hpp"
 
 namespace crossdock {
 
@@ -47,11 +48,23 @@ class route_estimator {
     void receive(const std::vector<word_message>& inbox);
 
     /// @brief This rank's prices of each candidate.
-    const std::vector<estimated_route>& prices() const;
+    const std::vector<estimated_route>& prices() const { return prices_; }
 
   private:
-    class implementation;
-    std::unique_ptr<implementation> state_;
+    struct route_trace;
+
+    route_trace follow(const route& r) const;
+    estimated_route price(std::size_t candidate, std::size_t first_stage) const;
+    template <class PartOf>
+    std::vector<stage_price> price(std::size_t candidate, std::size_t first_stage,
+                                   node_items stage_items::*of_node, PartOf&& part_of) const;
+
+    const estimate_frame frame_;
+    const std::vector<std::unique_ptr<route>>& candidates_;
+    member_summary own_;
+    region_summary region_;
+    std::vector<route_trace> trace_;  // by candidate, as are prices
+    std::vector<estimated_route> prices_;
 };
 
 }  // namespace crossdock

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "crossdock/pattern.hpp"
-#include "route_estimate.hpp"
+#include "crossdock/route_choice.hpp"
 
 namespace crossdock {
 
