@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "../base/rank_fault_mpi.hpp"
 #include "../base/throw_error.hpp"
@@ -204,19 +203,11 @@ class method_maker {
     const gather_options& options_;
 };
 
-using only_gathering = std::unique_ptr<gathering>;
-using gather_trials = trial_runs<gathering>;
+using gatherings = trial_runs<gathering>;
 
-// What the constructor makes: one method that is kept, or several to try. What this rank alone has failed with
-// waits for the agreement at the end.
-struct prepared_methods {
-    std::variant<only_gathering, std::unique_ptr<gather_trials>> methods;
-    std::size_t item_bytes = 0;
-    std::shared_ptr<const route_choice> choice = nullptr;  // null if all was given
-};
-
-prepared_methods prepare_methods(const context& where, std::span<const count_t> ids,
-                                 const gather_options& options, std::optional<error>& fault) {
+// One method that is kept, or several to try. What this rank alone has failed with waits for the agreement at the end.
+gatherings prepare_methods(const context& where, std::span<const count_t> ids,
+                           const gather_options& options, std::optional<error>& fault) {
     auto found = find_ids(where, ids, options);
     const bool may_ask_holders = options.method != by_owners && allows_holders(found.shared);
     if (options.method == by_holders && !may_ask_holders)
@@ -238,22 +229,17 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
     };
     auto best = make(choice.candidates.route());
     attempt(where.rank(), fault, [&] { best->prepare(options.item_bytes); });
-    if (choice.is_given) return {std::move(best), options.item_bytes};
+    if (choice.is_given) return gatherings(std::move(best));
     const auto shared_choice =
         with_reserve([&] { return std::make_shared<const route_choice>(choice.candidates); });
     auto trials = with_reserve([&] { return route_trials(*shared_choice, options.measure); });
-    if (!choice.is_measured || trials.winner())
-        return {std::move(best), options.item_bytes, shared_choice};
-    std::vector<only_gathering> all;
+    if (!choice.is_measured || trials.winner()) return gatherings(std::move(best), shared_choice);
+    std::vector<std::unique_ptr<gathering>> all;
     with_reserve([&] { all.reserve(trials.candidates().size()); });
     all.push_back(std::move(best));
     for (std::size_t c = 1; c < trials.candidates().size(); ++c)
         all.push_back(make(trials.candidates()[c].route));
-    return {with_reserve([&] {
-                return std::make_unique<gather_trials>(where.comm(), std::move(trials),
-                                                       std::move(all), options.measure);
-            }),
-            options.item_bytes, shared_choice};
+    return {where.comm(), std::move(trials), std::move(all), options.measure, shared_choice};
 }
 
 // Goes on with operations whose first half is under way, while a rank waits elsewhere.
@@ -292,14 +278,14 @@ class started_gathers final : public communicator_resource, private background_w
 struct gather_scatter::implementation final : background_work,
                                               communicator_user,
                                               unfinished_exchange {
-    implementation(const communicator& ranks, count_t number_of_ids, prepared_methods made)
+    implementation(const communicator& ranks, count_t number_of_ids, std::size_t last_bytes,
+                   gatherings made)
         : communicator_user(ranks),
           comm(ranks),
           started(comm.resource<started_gathers>()),
           num_ids(number_of_ids),
-          item_bytes(made.item_bytes),
-          methods(std::move(made.methods)),
-          choice(std::move(made.choice)) {}
+          item_bytes(last_bytes),
+          methods(std::move(made)) {}
     ~implementation() override { unregister(); }
 
     // The end of the object. An operation that was started empty goes on for the others.
@@ -315,19 +301,7 @@ struct gather_scatter::implementation final : background_work,
         return is_active ? "an active gather-scatter; wait for it first" : nullptr;
     }
 
-    gather_trials* trials() const {
-        const auto* const tried = std::get_if<std::unique_ptr<gather_trials>>(&methods);
-        return tried ? tried->get() : nullptr;
-    }
-    gathering& present() const {
-        return trials() ? trials()->current() : *std::get<only_gathering>(methods);
-    }
-    const gathering& leader() const { return trials() ? trials()->leader() : present(); }
-
-    template <class Part>
-    decltype(auto) timed(Part&& part) {
-        return trials() ? trials()->timed(part) : part();
-    }
+    gathering& present() const { return methods.current(); }
 
     void require_idle() const {
         comm.require_open();
@@ -382,16 +356,10 @@ struct gather_scatter::implementation final : background_work,
     }
 
     void begin(value_arrays values, bool knows_size, bool transposed, std::exception_ptr fault) {
-        if (auto* const tried = trials()) {
-            if (auto kept = tried->decide()) {
-                results = with_reserve([&] { return tried->trials().results(); });
-                methods = std::move(kept);
-            }
-        }
+        methods.decide();
         present().prepare(item_bytes);
-        if (auto* const tried = trials())
-            tried->begin(transposed ? direction::reverse : direction::forward, item_bytes);
-        is_registered = timed([&] {
+        methods.begin(transposed ? direction::reverse : direction::forward, item_bytes);
+        is_registered = methods.timed([&] {
             return present().start(std::move(values), item_bytes, knows_size, transposed,
                                    std::move(fault));
         });
@@ -407,7 +375,7 @@ struct gather_scatter::implementation final : background_work,
     template <class Part>
     auto look(Part&& part) {
         try {
-            return timed(part);
+            return methods.timed(part);
         } catch (...) {
             if (present().is_over()) complete();
             throw;
@@ -453,7 +421,7 @@ struct gather_scatter::implementation final : background_work,
     void complete() {
         unregister();
         is_active = is_empty = false;
-        if (auto* const tried = trials()) tried->end();
+        methods.end();
     }
 
     void unregister() noexcept {
@@ -464,9 +432,7 @@ struct gather_scatter::implementation final : background_work,
     started_gathers& started;
     count_t num_ids;
     std::size_t item_bytes;  // of the last operation
-    std::variant<only_gathering, std::unique_ptr<gather_trials>> methods;
-    std::shared_ptr<const route_choice> choice;
-    std::vector<tried_route> results;
+    gatherings methods;
     bool is_active = false;
     bool is_empty = false;  // an operation is under way that could not be started as it should
     bool is_registered = false;
@@ -475,10 +441,11 @@ struct gather_scatter::implementation final : background_work,
 gather_scatter::gather_scatter(const context& where, std::span<const count_t> ids,
                                const gather_options& options) {
     std::optional<error> fault;
-    auto made = prepare_methods(where, ids, with_defaults(options), fault);
+    const auto all = with_defaults(options);
+    auto made = prepare_methods(where, ids, all, fault);
     attempt(where.rank(), fault, [&] {
         state_ = std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
-                                                  std::move(made));
+                                                  all.item_bytes, std::move(made));
     });
     agree(where.comm(), fault);
 }
@@ -500,11 +467,10 @@ gather_scatter& gather_scatter::operator=(gather_scatter&& other) noexcept {
 }
 
 gather_scatter gather_scatter::duplicate() const {
-    auto made = std::make_unique<implementation>(
-        state().comm, state().num_ids,
-        prepared_methods{state().leader().twin(), state().item_bytes, state().choice});
-    made->results = tried_routes();
-    return gather_scatter(std::move(made));
+    const auto& own = state();
+    return gather_scatter(std::make_unique<implementation>(
+        own.comm, own.num_ids, own.item_bytes,
+        gatherings(own.methods.leader().twin(), own.methods.choice(), tried_routes())));
 }
 
 count_t gather_scatter::num_ids() const { return state().num_ids; }
@@ -545,16 +511,15 @@ const std::string& gather_scatter::method() const {
 
 const std::string& gather_scatter::route() const { return state().present().plans().route; }
 
-bool gather_scatter::is_trying() const { return state().trials() != nullptr; }
+bool gather_scatter::is_trying() const { return state().methods.is_trying(); }
 
-std::vector<tried_route> gather_scatter::tried_routes() const {
-    return state().trials() ? state().trials()->trials().results() : state().results;
-}
+std::vector<tried_route> gather_scatter::tried_routes() const { return state().methods.results(); }
 
 traffic gather_scatter::statistics() const { return state().present().statistics(); }
 
 std::string gather_scatter::explain() const {
-    return state().choice ? to_string(*state().choice) : name_of(method(), route()) + "  given\n";
+    const auto& choice = state().methods.choice();
+    return choice ? to_string(*choice) : name_of(method(), route()) + "  given\n";
 }
 
 void gather_scatter::close() noexcept { implementation::end(std::move(state_)); }

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "../base/environment_mpi.hpp"
 #include "../base/throw_error.hpp"
@@ -103,15 +102,7 @@ void check_fields(const plan& p, ItemFields items, SlotFields slots, std::size_t
         check_lengths(p, items[f].size(), slots[f].size(), value_bytes);
 }
 
-using plan_trials = trial_runs<plan_runner>;
-using only_runner = std::unique_ptr<plan_runner>;
-using tried_runners = std::unique_ptr<plan_trials>;
-
-// What the constructors make: one plan that is kept, or the plans of several candidates to try.
-struct prepared_plans {
-    std::variant<only_runner, tried_runners> plans;
-    std::shared_ptr<const route_choice> choice = nullptr;
-};
+using plan_runs = trial_runs<plan_runner>;
 
 // A plan that this rank has, or has not because some rank has failed.
 std::unique_ptr<plan_runner> open_runner(const context& where, compilation& found,
@@ -138,20 +129,20 @@ void prepare_all(plan_runner& runner, compilation& found, const neighbor_options
     found.finish();
 }
 
-prepared_plans keep_one(const context& where, compilation found, const neighbor_options& options) {
+plan_runs keep_one(const context& where, compilation found, const neighbor_options& options,
+                   std::shared_ptr<const route_choice> choice = nullptr) {
     auto runner = open_runner(where, found, options);
     prepare_all(*runner, found, options);
-    return {std::move(runner)};
+    return plan_runs(std::move(runner), std::move(choice));
 }
 
-prepared_plans keep_given(const context& where, std::shared_ptr<const plan> given,
-                          const neighbor_options& options) {
+plan_runs keep_given(const context& where, std::shared_ptr<const plan> given,
+                     const neighbor_options& options) {
     check_stages(*given);
     return keep_one(where, compilation(where, std::move(given)), options);
 }
 
-prepared_plans compile_plans(const context& where, const pattern& p,
-                             const neighbor_options& options) {
+plan_runs compile_plans(const context& where, const pattern& p, const neighbor_options& options) {
     const auto list = [&](named_values& values) { list_options(values, where, options); };
     const equal_arguments same(made_here, list);
     const checked_pattern checked(p);
@@ -178,9 +169,8 @@ prepared_plans compile_plans(const context& where, const pattern& p,
     });
     if (!resolved.is_measured || trials->winner()) {
         const auto compiled = best.compiled;
-        auto one = keep_one(where, std::move(best), options);
+        auto one = keep_one(where, std::move(best), options, choice);
         chosen.keep({compiled, choice});
-        one.choice = choice;
         return one;
     }
     std::vector<std::unique_ptr<plan_runner>> runners;
@@ -195,27 +185,23 @@ prepared_plans compile_plans(const context& where, const pattern& p,
         chosen.keep({found.compiled, choice});
         first.emplace(where, found.compiled);
     }
-    auto tried = with_reserve([&] {
-        return std::make_unique<plan_trials>(where.comm(), *trials, std::move(runners),
-                                             options.measure);
-    });
-    prepare_all(tried->current(), *first, options);
-    return {std::move(tried), choice};
+    plan_runs tried(where.comm(), std::move(*trials), std::move(runners), options.measure, choice);
+    prepare_all(tried.current(), *first, options);
+    return tried;
 }
 
 }  // namespace
 
 struct neighbor_exchange::implementation final : communicator_user, unfinished_exchange {
-    implementation(const communicator& comm, prepared_plans&& made, const neighbor_options& options)
+    implementation(const communicator& comm, plan_runs&& made, const neighbor_options& options)
         : communicator_user(comm),
-          plans(std::move(made.plans)),
-          choice(std::move(made.choice)),
+          plans(std::move(made)),
           prepared(options.prepare),
           item_bytes(options.item_bytes),
           last_bytes(options.item_bytes) {}
 
     // All ranks have agreed that they have it.
-    static std::unique_ptr<implementation> make(const communicator& comm, prepared_plans&& made,
+    static std::unique_ptr<implementation> make(const communicator& comm, plan_runs&& made,
                                                 const neighbor_options& options) {
         return with_reserve(
             [&] { return std::make_unique<implementation>(comm, std::move(made), options); });
@@ -264,12 +250,12 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     executor& start_empty(direction to, std::size_t new_bytes, rank_t failed) {
         check_guess(new_bytes);
         finish_empty();
-        next_plan();
+        plans.decide();
         new_bytes = find_size(new_bytes);
         const bool knows_size = new_bytes != 0;
         if (!knows_size) new_bytes = guessed_bytes = last_bytes;
         make_ready_if_need_be(to, new_bytes);
-        if (auto* const tried = trials()) tried->begin(to, new_bytes);
+        plans.begin(to, new_bytes);
         return present().start_empty(to, failed, knows_size);
     }
 
@@ -323,7 +309,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
             if (empty->is_active()) throw;
         }
         empty = nullptr;
-        if (auto* const tried = trials()) tried->end();
+        plans.end();
     }
 
     // Of the empty exchange, whose object is gone.
@@ -335,25 +321,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         }
     }
 
-    // Between two exchanges.
-    void next_plan() {
-        auto* const tried = trials();
-        if (!tried) return;
-        if (auto kept = tried->decide()) {
-            results = with_reserve([&] { return tried->trials().results(); });
-            plans = std::move(kept);
-        }
-    }
-
-    plan_trials* trials() const {
-        const auto* const tried = std::get_if<tried_runners>(&plans);
-        return tried ? tried->get() : nullptr;
-    }
-    // During trials it may be another one after every start.
-    plan_runner& present() const {
-        return trials() ? trials()->current() : *std::get<only_runner>(plans);
-    }
-    const plan_runner& leader() const { return trials() ? trials()->leader() : present(); }
+    plan_runner& present() const { return plans.current(); }
     const crossdock::plan& compiled() const { return *present().compiled(); }
 
     const char* activity() const override {
@@ -400,7 +368,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
         require_apart(to, input, output, asked_bytes);
         check_guess(asked_bytes);
         finish_empty();
-        next_plan();
+        plans.decide();
         auto& runner = present();
         runner.post_size(asked_bytes);
         last_bytes = asked_bytes;
@@ -408,20 +376,14 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
             if (const auto why = make_ready(to, asked_bytes)) {
                 const bool is_of_peer = why->code() == errc::peer_failed;
                 if (!is_of_peer) present().comm().tell_later(*why);
-                if (auto* const tried = trials()) tried->begin(to, asked_bytes);
+                plans.begin(to, asked_bytes);
                 empty = &runner.start_empty(to, is_of_peer ? why->rank() : compiled().rank(), true);
                 throw *why;
             }
         }
-        const auto begin = [&]() -> executor& {
-            return runner.start(to, input, output, std::move(combine));
-        };
-        if (auto* const tried = trials()) {
-            tried->begin(to, asked_bytes);
-            active = &tried->timed(begin);
-        } else {
-            active = &begin();
-        }
+        plans.begin(to, asked_bytes);
+        active = &plans.timed(
+            [&]() -> executor& { return runner.start(to, input, output, std::move(combine)); });
     }
 
     // What was packed.
@@ -440,7 +402,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     template <class Part>
     auto look(Part&& part) {
         try {
-            return trials() ? trials()->timed(part) : part();
+            return plans.timed(part);
         } catch (...) {
             if (!active->is_active()) {
                 const error fault = current_error_of(compiled().rank());
@@ -466,19 +428,17 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     void complete() {
         active = nullptr;
         is_of_other = false;
-        if (auto* const tried = trials()) tried->end();
+        plans.end();
         packed.unpack();
     }
 
-    std::variant<only_runner, tried_runners> plans;
-    std::shared_ptr<const route_choice> choice;
+    plan_runs plans;
     preparation prepared;    // with the direction that starts
     std::size_t item_bytes;  // what was made ready last
     std::size_t last_bytes;  // of the last exchange
     // Of an exchange whose size nobody knew, until it is checked; 0: of none.
     std::size_t guessed_bytes = 0;
     array_overlap overlap;
-    std::vector<tried_route> results;
     executor* active = nullptr;
     bool is_of_other = false;   // the active one is empty, and part of an operation that says so
     executor* empty = nullptr;  // an exchange that could not be started as it should
@@ -524,15 +484,13 @@ neighbor_exchange neighbor_exchange::duplicate() const {
     neighbor_options options;
     options.prepare = state().prepared;
     options.item_bytes = state().item_bytes;
-    auto runner = state().leader().twin();
+    auto runner = state().plans.leader().twin();
     const communicator comm = runner->comm();
     auto fault = runner->prepare(options.prepare, options.item_bytes);
     std::unique_ptr<implementation> twin;
     attempt(comm.rank(), fault, [&] {
-        auto results = tried_routes();
         twin = std::make_unique<implementation>(
-            comm, prepared_plans{std::move(runner), state().choice}, options);
-        twin->results = std::move(results);
+            comm, plan_runs(std::move(runner), state().plans.choice(), tried_routes()), options);
     });
     agree(comm, fault);
     return neighbor_exchange(std::move(twin));
@@ -540,13 +498,11 @@ neighbor_exchange neighbor_exchange::duplicate() const {
 
 const crossdock::plan& neighbor_exchange::plan() const { return state().compiled(); }
 
-bool neighbor_exchange::is_trying() const { return state().trials() != nullptr; }
+bool neighbor_exchange::is_trying() const { return state().plans.is_trying(); }
 
-std::vector<tried_route> neighbor_exchange::tried_routes() const {
-    return state().trials() ? state().trials()->trials().results() : state().results;
-}
+std::vector<tried_route> neighbor_exchange::tried_routes() const { return state().plans.results(); }
 
-const route_choice* neighbor_exchange::choice() const { return state().choice.get(); }
+const route_choice* neighbor_exchange::choice() const { return state().plans.choice().get(); }
 
 traffic neighbor_exchange::statistics() const {
     return total_traffic(state().present().regions(), plan());
