@@ -36,11 +36,16 @@ class filling_buffers {
     void begin_with_written(std::size_t index);
     // The rest of a push, when the cursor is at its end. True if the buffer has left.
     bool finish_push(std::size_t index);
-    // The same for an item that was forwarded.
-    void finish_forwarded(std::size_t index);
-    // These are true if another buffer has begun, or this one has left.
+    // True if another buffer has begun, or this one has left.
     bool push_record(std::size_t index, std::uint32_t tag, std::span<const std::byte> item);
-    bool append_record(std::size_t index, const forwarded_item& item, bool is_forwarded);
+    // Pushes again what came here on its way, on routes of several hops: `stage` is the one that it
+    // has behind it, and `endpoint` where it ends. An item combines with one of its key that waits
+    // for the same worker, if there is one.
+    //
+    // Invariant: an item was counted as sent where it was pushed, and is not counted again. If it
+    // combines it counts as handled here; so items that have been sent and not handled are
+    // somewhere on their way.
+    void forward(int channel, int stage, int endpoint, const forwarded_item& item);
 
     void leave(std::size_t index, flush_cause cause);
     // Likewise, and the shared buffer that it went into.
@@ -78,6 +83,9 @@ class filling_buffers {
         std::int64_t since;
     };
 
+    bool append_record(std::size_t index, const forwarded_item& item, bool is_forwarded);
+    void append_forwarded(std::size_t index, const forwarded_item& item);
+    bool combine_forwarded(std::size_t index, const forwarded_item& item);
     void begin_chunk(std::size_t index, source_buffer& buffer);
     void enlist(std::size_t index);
     void send(std::size_t index, const source_buffer& buffer, flush_cause cause);

@@ -83,8 +83,8 @@ count_t stream_delivery::share_out(chunk_ref ref) {
     const auto number_of = [this](std::uint32_t tag) { return bucket_of(tag); };
     const auto travels_on = [&](std::uint32_t position, std::span<const std::byte> bytes,
                                 std::uint32_t tag, std::uint32_t source) {
-        forwarder_.forward(channel, stage, layout.endpoint_of(static_cast<rank_t>(tag / workers)),
-                           {bytes, tag, source, take_sample(c, position, gone)});
+        onward_.forward(channel, stage, layout.endpoint_of(static_cast<rank_t>(tag / workers)),
+                        {bytes, tag, source, take_sample(c, position, gone)});
     };
     const int only = layout.has_one_hop()
                          ? buckets_.divide_here(c, state_.shape())
@@ -157,17 +157,13 @@ void stream_delivery::run_handler(const stream_arrivals& arrivals) {
 }
 
 void stream_delivery::keep(const stream_arrivals& arrivals) {
-    kept_share kept{arrivals.channel,
-                    arrivals.num_items,
-                    arrivals.source,
-                    arrivals.sources != nullptr,
-                    arrivals.num_bytes,
-                    {},
-                    {}};
+    kept_share kept{arrivals, {}, {}};
     kept.items.resize((arrivals.num_bytes + sizeof(chunk_line) - 1) / sizeof(chunk_line));
     std::memcpy(kept.items.data(), arrivals.items, arrivals.num_bytes);
-    if (kept.has_sources) {
+    kept.arrivals.items = kept.items.front().bytes.data();
+    if (arrivals.sources != nullptr) {
         kept.sources.assign(arrivals.sources, arrivals.sources + arrivals.num_items);
+        kept.arrivals.sources = kept.sources.data();
     }
     kept_.push_back(std::move(kept));
 }
@@ -176,10 +172,8 @@ count_t stream_delivery::handle_kept() {
     const std::vector<kept_share> kept = std::exchange(kept_, {});
     count_t count = 0;
     for (const kept_share& share : kept) {
-        run_handler({share.channel, share.items.front().bytes.data(), share.num_items,
-                     share.num_bytes, share.source,
-                     share.has_sources ? share.sources.data() : nullptr});
-        count += share.num_items;
+        run_handler(share.arrivals);
+        count += share.arrivals.num_items;
     }
     return count;
 }

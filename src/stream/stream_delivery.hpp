@@ -6,20 +6,10 @@
 #include <vector>
 
 #include "bucket_by_worker.hpp"
-#include "source_buffer.hpp"
+#include "filling_buffers.hpp"
 #include "worker_state.hpp"
 
 namespace crossdock {
-
-// Where items go that travel on.
-class item_forwarder {
-  public:
-    // `stage`: the one that the items have behind them; `endpoint`: where they end.
-    virtual void forward(int channel, int stage, int endpoint, const forwarded_item& item) = 0;
-
-  protected:
-    ~item_forwarder() = default;
-};
 
 // A chunk that came is
 //
@@ -38,8 +28,8 @@ class item_forwarder {
 class stream_delivery {
   public:
     // All are kept.
-    stream_delivery(worker_state& state, stream_worker& worker, item_forwarder& forwarder)
-        : state_(state), worker_(worker), forwarder_(forwarder) {}
+    stream_delivery(worker_state& state, stream_worker& worker, filling_buffers& onward)
+        : state_(state), worker_(worker), onward_(onward) {}
 
     // Handles all that has come. Returns how many items.
     count_t receive_all();
@@ -54,11 +44,7 @@ class stream_delivery {
   private:
     // A copy of a share that came while no handler may run.
     struct kept_share {
-        int channel;
-        count_t num_items;
-        std::uint32_t source;
-        bool has_sources;
-        std::size_t num_bytes;
+        stream_arrivals arrivals;
         std::vector<chunk_line> items;  // as aligned as those of a chunk
         std::vector<std::uint32_t> sources;
     };
@@ -77,7 +63,7 @@ class stream_delivery {
 
     worker_state& state_;
     stream_worker& worker_;
-    item_forwarder& forwarder_;
+    filling_buffers& onward_;  // for what travels on
     std::vector<chunk_ref> arrived_;
     std::vector<chunk_ref> later_;
     std::vector<kept_share> kept_;

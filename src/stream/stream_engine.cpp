@@ -59,7 +59,7 @@ stream_engine::stream_engine(rank_t rank, const stream_layout& layout,
       driver_(driver),
       is_driven_(turn != nullptr ? *turn : own_turn_) {
     for (int w = 0; w < layout.num_workers(); ++w) {
-        workers_.push_back(std::make_unique<stream_worker>(*this, w));
+        workers_.push_back(std::make_unique<worker_buffers>(*this, w));
     }
     if (options.ordered) {
         const std::size_t endpoints = endpoint_of_order(layout.num_ranks(), false);
@@ -67,6 +67,12 @@ stream_engine::stream_engine(rank_t rank, const stream_layout& layout,
         next_to_take_.resize(endpoints);
         early_.resize(endpoints);
     }
+}
+
+stream_engine::~stream_engine() = default;
+
+stream_worker& stream_engine::worker(int number) {
+    return *workers_[static_cast<std::size_t>(number)];
 }
 
 bool stream_engine::shares_memory_with(rank_t rank) const {
@@ -250,25 +256,25 @@ void stream_engine::move_waves() {
     }
     wave_sums own;
     own.failed = failed_.load(std::memory_order_relaxed);
-    for (const auto& w : workers_) own.handled += w->buffers_->published_handled();
-    for (const auto& w : workers_) own.sent += w->buffers_->sent();
+    for (const auto& w : workers_) own.handled += w->published_handled();
+    for (const auto& w : workers_) own.sent += w->sent();
     transport_.start_wave(own);
     is_wave_under_way_ = true;
 }
 
 bool stream_engine::all_are_quiet() const {
     return std::all_of(workers_.begin(), workers_.end(),
-                       [](const auto& w) { return w->buffers_->is_quiet(); });
+                       [](const auto& w) { return w->is_quiet(); });
 }
 
 bool stream_engine::is_at_rest() const {
     return num_draining_.load(std::memory_order_relaxed) == 0 &&
            std::all_of(workers_.begin(), workers_.end(),
-                       [](const auto& w) { return w->buffers_->is_at_rest(); });
+                       [](const auto& w) { return w->is_at_rest(); });
 }
 
 void stream_engine::close() noexcept {
-    for (const auto& w : workers_) w->buffers_->close();
+    for (const auto& w : workers_) w->close();
 }
 
 void stream_engine::fail(rank_t rank) noexcept {

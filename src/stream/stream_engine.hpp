@@ -21,6 +21,8 @@
 
 namespace crossdock {
 
+class worker_buffers;
+
 // The chunks of a worker: as many as `options` say, or as the library chooses.
 std::uint32_t chunks_per_worker(const stream_layout& layout, const stream_options& options,
                                 int num_channels);
@@ -54,7 +56,9 @@ class stream_engine {
     const chunk_memory& memory() const noexcept { return memory_; }
     const chunk_layout& shape() const noexcept { return memory_.shape(); }
 
-    stream_worker& worker(int number) { return *workers_[static_cast<std::size_t>(number)]; }
+    ~stream_engine();
+
+    stream_worker& worker(int number);
 
     // The process that keeps the words of shared buffers.
     int shared_holder() const noexcept { return layout_.is_node() ? 0 : memory_.here(); }
@@ -136,7 +140,7 @@ class stream_engine {
     stream_transport& transport_;
     std::optional<std::thread::id> driver_;
     std::int64_t clock_offset_ = 0;
-    std::vector<std::unique_ptr<stream_worker>> workers_;
+    std::vector<std::unique_ptr<worker_buffers>> workers_;
 
     std::atomic<chunk_ref> to_send_{no_chunk};
     std::atomic<bool> own_turn_{false};

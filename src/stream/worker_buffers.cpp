@@ -17,11 +17,24 @@ thread_local std::vector<std::weak_ptr<worker_buffers*>> drains_of_thread;
 
 }  // namespace
 
-worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int number)
+stream_worker::~stream_worker() = default;
+
+void stream_worker::refuse(worker_id to) const {
+    throw error(
+        errc::rank_out_of_range,
+        fmt::format("there is no worker {} on rank {}: workers are in [0, {}), ranks in [0, {})",
+                    to.worker, to.rank, push_.last_worker + 1, push_.num_ranks),
+        to.rank);
+}
+
+void stream_worker::put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source) {
+    crossdock::put_tag(open, push_.tag_bytes, push_.keeps_sources, tag, source);
+}
+
+worker_buffers::worker_buffers(stream_engine& engine, int number)
     : state_(engine, number),
-      filling_buffers_(state_, worker),
-      forwarder_(state_, worker, filling_buffers_),
-      delivery_(state_, worker, forwarder_) {}
+      filling_buffers_(state_, *this),
+      delivery_(state_, *this, filling_buffers_) {}
 
 // --------------------------------------------------------------------------- pushes
 
@@ -42,20 +55,22 @@ void worker_buffers::after_push(stream_cursor& open) {
     if (!is_inside_ && (has_left || is_overflow)) relieve();
 }
 
-void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
-                                 std::span<const std::byte> item) {
+void worker_buffers::push_record(int channel, worker_id to, const std::byte* item,
+                                 std::size_t num_bytes) {
+    const endpoint_in_buffer at = locate(channel, to);
+    const auto index = static_cast<std::size_t>(at.open - push_.cursors);
     const std::uint32_t capacity = shape().capacity(filling_buffers_[index].channel());
-    if (stream_record::room(item.size()) > capacity) {
+    if (stream_record::room(num_bytes) > capacity) {
         throw error(errc::size_mismatch,
                     fmt::format("an item of {} bytes does not fit into a buffer of {}, {} of which "
                                 "are taken up by each item itself",
-                                item.size(), capacity, sizeof(stream_record)));
+                                num_bytes, capacity, sizeof(stream_record)));
     }
     if (!is_inside_) {
         require_open();
         if (filling_buffers_[index].is_closed()) require_room();
     }
-    const bool has_changed = filling_buffers_.push_record(index, tag, item);
+    const bool has_changed = filling_buffers_.push_record(index, at.tag(), {item, num_bytes});
     if (!is_inside_ && has_changed) relieve();
 }
 
@@ -86,9 +101,10 @@ void worker_buffers::require_room() {
                 id().rank);
 }
 
-bool worker_buffers::has_room(std::size_t index) {
+bool worker_buffers::has_room(int channel, worker_id to) {
+    const stream_cursor* const open = locate(channel, to).open;
     if (is_closed_) require_open();
-    is_promised_ = finds_room(index);
+    is_promised_ = finds_room(static_cast<std::size_t>(open - push_.cursors));
     return is_promised_;
 }
 
@@ -136,6 +152,7 @@ void worker_buffers::wait_for_room() {
 }
 
 void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
+    locate(0, to);
     if (is_closed_) require_open();
     if (shares_buffers()) {
         throw error(errc::invalid_argument,
@@ -229,6 +246,7 @@ void worker_buffers::flush() {
 }
 
 void worker_buffers::flush(worker_id to) {
+    locate(0, to);
     if (is_closed_)
         throw error(errc::invalid_state, "flush() of a stream after close(); flush before it");
     for (int channel = 0; channel < shape().num_channels(); ++channel) {

@@ -11,7 +11,6 @@
 #include "filling_buffers.hpp"
 #include "line_allocator.hpp"
 #include "stream_delivery.hpp"
-#include "stream_forwarder.hpp"
 #include "worker_state.hpp"
 
 namespace crossdock {
@@ -23,28 +22,27 @@ namespace crossdock {
 // Invariant: inside a handler a push is never refused and never waits. Outside, pushes are refused
 // unless the worker is open; and a push that has sent a buffer waits until a chunk is free, so that
 // the next one can begin (but for `back_pressure::fail`).
-class alignas(line_pair_bytes) worker_buffers {
+class alignas(line_pair_bytes) worker_buffers final : public stream_worker {
   public:
-    worker_buffers(stream_engine& engine, stream_worker& worker, int number);
+    worker_buffers(stream_engine& engine, int number);
 
-    worker_id id() const noexcept { return state_.id; }
+    worker_id id() const noexcept override { return state_.id; }
 
-    // The rest of a push: the item lies where the cursor was.
-    void after_push(stream_cursor& open);
-    void push_record(std::size_t index, std::uint32_t tag, std::span<const std::byte> item);
-    bool has_room(std::size_t index);
+    void push_record(int channel, worker_id to, const std::byte* item,
+                     std::size_t num_bytes) override;
+    bool has_room(int channel, worker_id to) override;
 
-    count_t progress();
-    void flush();
-    void flush(worker_id to);
-    void set_buffer_items(worker_id to, count_t num_items);
+    count_t progress() override;
+    void flush() override;
+    void flush(worker_id to) override;
+    void set_buffer_items(worker_id to, count_t num_items) override;
 
-    void start_drain();
-    bool test_drain();
-    bool is_draining() const noexcept { return state_.is_draining; }
+    void start_drain() override;
+    bool test_drain() override;
+    bool is_draining() const noexcept override { return state_.is_draining; }
     void close() noexcept;
 
-    stream_statistics statistics() const;
+    stream_statistics statistics() const override;
 
     // For other threads: items that have left this worker, and items handled here, as of a moment
     // when all that their handlers pushed had left, too.
@@ -56,6 +54,8 @@ class alignas(line_pair_bytes) worker_buffers {
     bool is_at_rest() const noexcept;
 
   private:
+    // The rest of a push: the item lies where the cursor was.
+    void after_push(stream_cursor& open) override;
     const stream_options& options() const noexcept { return state_.options(); }
     const chunk_layout& shape() const noexcept { return state_.shape(); }
     bool shares_buffers() const noexcept { return fills_together(state_.layout().scheme()); }
@@ -77,7 +77,6 @@ class alignas(line_pair_bytes) worker_buffers {
 
     worker_state state_;
     filling_buffers filling_buffers_;
-    stream_forwarder forwarder_;
     stream_delivery delivery_;
 
     unsigned num_turns_ = 0;    // calls of `drive_for_worker`

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 
 #include "crossdock/detail/base/export.hpp"
@@ -15,10 +14,7 @@
 namespace CROSSDOCK_EXPORT crossdock {
 
 class stream_worker;
-class CROSSDOCK_HIDDEN stream_forwarder;
 class CROSSDOCK_HIDDEN filling_buffers;
-class CROSSDOCK_HIDDEN stream_engine;
-class CROSSDOCK_HIDDEN worker_buffers;
 
 /// @brief Items that came for one worker in one buffer.
 struct stream_arrivals {
@@ -121,12 +117,11 @@ struct push_state {
 /// describes states, threads, and the calls of the same names with what they throw.
 class alignas(128) stream_worker {  // threads write to theirs all the time
   public:
-    stream_worker(stream_engine& engine, int worker);
-    ~stream_worker();
     stream_worker(const stream_worker&) = delete;
     stream_worker& operator=(const stream_worker&) = delete;
+    virtual ~stream_worker();
 
-    worker_id id() const noexcept;
+    virtual worker_id id() const noexcept = 0;
 
     /// @brief Appends an item of `sizeof(T)` bytes to the buffer for `to`.
     /// @param channel  one of items of that size
@@ -195,28 +190,27 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     }
 
     /// @brief As `push_item`, for a channel of records.
-    void push_record(int channel, worker_id to, const std::byte* item, std::size_t num_bytes);
+    virtual void push_record(int channel, worker_id to, const std::byte* item,
+                             std::size_t num_bytes) = 0;
 
     /// @brief Whether a push to `to` would find a buffer. If so, the next push does not wait.
-    bool has_room(int channel, worker_id to);
+    virtual bool has_room(int channel, worker_id to) = 0;
 
-    count_t progress();
-    void flush();
-    void flush(worker_id to);
-    void set_buffer_items(worker_id to, count_t num_items);
+    virtual count_t progress() = 0;
+    virtual void flush() = 0;
+    virtual void flush(worker_id to) = 0;
+    virtual void set_buffer_items(worker_id to, count_t num_items) = 0;
 
     /// @brief From now on only handlers push, until the stream has come to rest.
-    void start_drain();
+    virtual void start_drain() = 0;
     /// @brief Makes progress; true once every item of every worker has been handled.
-    bool test_drain();
-    bool is_draining() const noexcept;
+    virtual bool test_drain() = 0;
+    virtual bool is_draining() const noexcept = 0;
 
-    stream_statistics statistics() const;
+    virtual stream_statistics statistics() const = 0;
 
-  private:
-    friend class stream_forwarder;
-    friend class filling_buffers;
-    friend class stream_engine;
+  protected:
+    stream_worker() = default;
 
     struct endpoint_in_buffer {
         stream_cursor* open;
@@ -239,6 +233,11 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
                                          (worker & push_.per_worker_mask)),
             target, worker};
     }
+
+    push_state push_;
+
+  private:
+    friend class filling_buffers;
 
     template <class T>
     void store(endpoint_in_buffer at, const T& item) {
@@ -325,11 +324,8 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     }
 
     [[noreturn]] void refuse(worker_id to) const;
-    void after_push(stream_cursor& open);
+    virtual void after_push(stream_cursor& open) = 0;
     void put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source);
-
-    push_state push_;
-    std::unique_ptr<worker_buffers> buffers_;
 };
 
 }  // namespace crossdock
