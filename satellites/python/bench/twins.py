@@ -93,7 +93,7 @@ def product(world, twins, given):
     side = round(given.rows**0.5)
     matrix = crossdock.DistributedMatrix.from_scipy(world, laplacian(side, world))
     x = np.sqrt(np.arange(matrix.columns.start, matrix.columns.stop, dtype=float))
-    inside, outside = (scipy.sparse.csr_array(part) for part in (matrix._inside, matrix._outside))
+    inside, outside = (scipy.sparse.csr_array(part) for part in (matrix._inner.inside, matrix._inner.outside))
     parts = Csr(inside), Csr(outside)
     twins.call("make_halo", matrix.columns.start, len(matrix.columns), matrix.ghost_columns,
                len(matrix.ghost_columns))

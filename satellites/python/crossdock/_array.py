@@ -69,8 +69,6 @@ class DistributedArray(Closing):
     >>> histogram[:10]
     """
 
-    _inner: Any
-
     def __init__(self, world: Context, length: int, dtype: npt.DTypeLike = float, *, num_local: int | None = None,
                  route: str = "auto", expected_requests: int = 1 << 15, combine: str = "sort",
                  combine_locally: bool = True, combine_on_the_way: bool = True, transport: str = "routed",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from crossdock._closing import Closing
-from crossdock._extension import extension, inner_property
+from crossdock._extension import Wrapper, extension, inner_property
 from crossdock._machine import Machine, machine_of, text_of_machine
 from crossdock._pictured import Pictured, pictures
 from crossdock.errors import Error, InvalidStateError
@@ -18,7 +18,7 @@ from crossdock.errors import Error, InvalidStateError
 _LISTED_REGIONS = 16
 
 
-class Topology(Pictured):
+class Topology(Wrapper, Pictured):
     """The regions of P ranks; a region is the unit of locality, usually a node.
 
     Parameters
@@ -38,16 +38,8 @@ class Topology(Pictured):
     1
     """
 
-    _inner: Any
-
     def __init__(self, text: str) -> None:
         self._inner = extension.Topology.from_string(text)
-
-    @classmethod
-    def _of(cls, inner: Any) -> Topology:
-        made = cls.__new__(cls)
-        made._inner = inner
-        return made
 
     @classmethod
     def of(cls, given: Topology | str) -> Topology:
@@ -139,7 +131,7 @@ class Topology(Pictured):
         return hash(str(self))
 
 
-class Context(Closing):
+class Context(Wrapper, Closing):
     """A communicator of the library's own, the topology of its ranks, and their machine.
 
     No message of the library meets one of the program's. One thread at a time is in a call on a context and on what
@@ -208,12 +200,6 @@ class Context(Closing):
         Otherwise as `with_topology`.
         """
         return self._of(self._inner.with_nodes(Topology.of(nodes)._inner))
-
-    @classmethod
-    def _of(cls, inner: Any) -> Context:
-        made = cls.__new__(cls)
-        made._inner = inner
-        return made
 
     @property
     def machine(self) -> Machine:

@@ -12,6 +12,7 @@ from typing import Any, Callable, TypeVar, cast
 from mpi4py import MPI
 
 T = TypeVar("T")
+Own = TypeVar("Own", bound="Wrapper")
 
 # The compiler of each binary interface.
 _COMPILERS = {"openmpi": "Open MPI, as in MPICC=mpicc", "mpich": "MPICH, as in MPICC=mpicc",
@@ -72,6 +73,18 @@ def configuration() -> dict[str, Any]:
     The keys are those of the JSON that ``crossdock::configuration`` of C++ returns.
     """
     return cast(dict[str, Any], json.loads(extension.configuration()))
+
+
+class Wrapper:
+    """What users see of an object of the extension."""
+
+    _inner: Any
+
+    @classmethod
+    def _of(cls: type[Own], inner: Any) -> Own:
+        made = cls.__new__(cls)
+        made._inner = inner
+        return made
 
 
 def inner_property(name: str, kind: Callable[[Any], T], doc: str) -> T:

@@ -81,9 +81,7 @@ class GatherScatter(Routed):
 
         Collective; waits for the ranks of the node.
         """
-        made = GatherScatter.__new__(GatherScatter)
-        made._inner = self._inner.duplicate()
-        return made
+        return GatherScatter._of(self._inner.duplicate())
 
     def start(self, values: Array, op: _operations.Operation = "sum", *, transposed: bool = False) -> None:
         """Start to combine values in place.

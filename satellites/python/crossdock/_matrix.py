@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension
-from crossdock._neighbor import NeighborExchange
+from crossdock._extension import Wrapper, extension, inner_property
+from crossdock._neighbor import Array, NeighborExchange
 from crossdock._pattern import Pattern
 from crossdock._sparse import sparse_exchange
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-Array = npt.NDArray[Any]
-
 _ENTRY = np.dtype([("row", "i8"), ("column", "i8"), ("value", "f8")])
 
 
-class DistributedMatrix(Closing):
+class _Parts(NamedTuple):
+    shape: tuple[int, int]
+    rows: range
+    columns: range
+    ghost_columns: npt.NDArray[np.int64]
+    halo: NeighborExchange
+    inside: Any
+    outside: Any
+
+
+class DistributedMatrix(Wrapper, Closing):
     """A sparse matrix; each rank has consecutive rows, and of a vector consecutive entries. Needs SciPy.
 
     ``A @ x`` and ``A.T @ x`` take this rank's entries of x, one vector or several as columns, and return this rank's of
@@ -83,15 +91,12 @@ class DistributedMatrix(Closing):
                 raise ValueError(f"rows have {local.shape[1]} columns, but the ranks have {num_columns} entries of x")
             return _split(local, first, own)
 
-        made = cls.__new__(cls)
+        columns = range(first, first + own)
+        inside, outside, ghosts = extension.call_on_all_or_none(inner, split)
+        halo = NeighborExchange(world, Pattern.from_needed(world, columns, ghosts), route=route)
+        made = cls._of(_Parts((num_rows, num_columns), range(first_row, first_row + local.shape[0]), columns, ghosts,
+                              halo, inside, outside))
         made._world = world
-        made._shape = (num_rows, num_columns)
-        made._rows = range(first_row, first_row + local.shape[0])
-        made._columns = range(first, first + own)
-        made._inside, made._outside, ghosts = extension.call_on_all_or_none(inner, split)
-        made._ghost_columns = ghosts
-        made._halo = NeighborExchange(world, Pattern.from_needed(world, made._columns, ghosts), route=route)
-        made._everywhere = None
         return made
 
     @classmethod
@@ -135,39 +140,15 @@ class DistributedMatrix(Closing):
         return cls.from_scipy(world, rows, num_local_columns=own, route=route)
 
     _world: Context
-    _shape: tuple[int, int]
-    _rows: range
-    _columns: range
-    _inside: Any
-    _outside: Any
-    _ghost_columns: npt.NDArray[np.int64]
-    _halo: NeighborExchange
-    _everywhere: tuple[NeighborExchange, NeighborExchange] | None
+    _everywhere: tuple[NeighborExchange, NeighborExchange] | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of all rows and columns."""
-        return self._shape
-
-    @property
-    def rows(self) -> range:
-        """The rows that this rank has."""
-        return self._rows
-
-    @property
-    def columns(self) -> range:
-        """The entries of x that this rank has."""
-        return self._columns
-
-    @property
-    def ghost_columns(self) -> npt.NDArray[np.int64]:
-        """The columns that this rank's rows need of others, ascending."""
-        return self._ghost_columns
-
-    @property
-    def halo(self) -> NeighborExchange:
-        """What brings the entries of x that this rank needs of others."""
-        return self._halo
+    shape: tuple[int, int] = inner_property("shape", tuple, "The numbers of all rows and columns.")
+    rows: range = inner_property("rows", lambda own: own, "The rows that this rank has.")
+    columns: range = inner_property("columns", lambda own: own, "The entries of x that this rank has.")
+    ghost_columns: npt.NDArray[np.int64] = inner_property(
+        "ghost_columns", np.asarray, "The columns that this rank's rows need of others, ascending.")
+    halo: NeighborExchange = inner_property(
+        "halo", lambda own: own, "What brings the entries of x that this rank needs of others.")
 
     @property
     def T(self) -> TransposedMatrix:  # noqa: N802
@@ -176,23 +157,23 @@ class DistributedMatrix(Closing):
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """Multiply with this rank's entries of x: shape ``(len(columns),)`` or ``(len(columns), k)``."""
-        with self._halo._before_start():
-            items, dtype = self._operand(x, self._columns, "columns")
-            ghosts = np.empty((len(self._ghost_columns), *items.shape[1:]), dtype)
-        self._halo.start(items, ghosts)
-        y: Array = self._inside @ items
-        self._halo.wait()
-        y += self._outside @ ghosts
+        with self._inner.halo._before_start():
+            items, dtype = self._operand(x, self._inner.columns, "columns")
+            ghosts = np.empty((len(self._inner.ghost_columns), *items.shape[1:]), dtype)
+        self._inner.halo.start(items, ghosts)
+        y: Array = self._inner.inside @ items
+        self._inner.halo.wait()
+        y += self._inner.outside @ ghosts
         return y
 
     def _times_transposed(self, x: npt.ArrayLike) -> Array:
-        with self._halo._before_start(is_reverse=True):
-            items, dtype = self._operand(x, self._rows, "rows")
-            for_others = np.ascontiguousarray(self._outside.T @ items, dtype)
-            y = np.zeros((len(self._columns), *items.shape[1:]), dtype)
-        self._halo.start_reverse(for_others, y)
-        own: Array = self._inside.T @ items
-        self._halo.wait()
+        with self._inner.halo._before_start(is_reverse=True):
+            items, dtype = self._operand(x, self._inner.rows, "rows")
+            for_others = np.ascontiguousarray(self._inner.outside.T @ items, dtype)
+            y = np.zeros((len(self._inner.columns), *items.shape[1:]), dtype)
+        self._inner.halo.start_reverse(for_others, y)
+        own: Array = self._inner.inside.T @ items
+        self._inner.halo.wait()
         y += own
         return y
 
@@ -201,7 +182,7 @@ class DistributedMatrix(Closing):
         given = np.asarray(x)
         if given.ndim not in (1, 2) or given.shape[0] != len(expected):
             raise ValueError(f"x has shape {given.shape}, but this rank has {len(expected)} {what}")
-        dtype = np.result_type(given.dtype, self._inside.dtype)
+        dtype = np.result_type(given.dtype, self._inner.inside.dtype)
         items = np.ascontiguousarray(given, dtype)
         if items.ndim == 2 and items.shape[1] == 0:
             raise ValueError("x has no columns")
@@ -220,35 +201,35 @@ class DistributedMatrix(Closing):
         from scipy.sparse.linalg import LinearOperator
 
         if self._everywhere is None:
-            self._everywhere = (self._to_all(self._rows, self._shape[0]), self._to_all(self._columns, self._shape[1]))
+            self._everywhere = (self._to_all(self.rows, self.shape[0]), self._to_all(self.columns, self.shape[1]))
         all_rows, all_columns = self._everywhere
 
         def product(x: Array) -> Array:
-            own = np.ascontiguousarray(x.reshape(-1)[self._columns.start:self._columns.stop], self._inside.dtype)
+            own = np.ascontiguousarray(x.reshape(-1)[self.columns.start:self.columns.stop], self._inner.inside.dtype)
             return all_rows.forward(self @ own)
 
         def transposed_product(x: Array) -> Array:
-            own = np.ascontiguousarray(x.reshape(-1)[self._rows.start:self._rows.stop], self._inside.dtype)
+            own = np.ascontiguousarray(x.reshape(-1)[self.rows.start:self.rows.stop], self._inner.inside.dtype)
             return all_columns.forward(self.T @ own)
 
-        return LinearOperator(self._shape, matvec=product, rmatvec=transposed_product, dtype=self._inside.dtype)
+        return LinearOperator(self.shape, matvec=product, rmatvec=transposed_product, dtype=self._inner.inside.dtype)
 
     def _to_all(self, owned: range, length: int) -> NeighborExchange:
         pattern = Pattern.from_needed(self._world, owned, np.arange(length))
-        return NeighborExchange(self._world, pattern, self._inside.dtype)
+        return NeighborExchange(self._world, pattern, self._inner.inside.dtype)
 
     def close(self) -> None:
         """Give memory back; does not communicate."""
-        self._halo.close()
+        self.halo.close()
         for other in self._everywhere or ():
             other.close()
 
     def _closes_after_failure(self) -> bool:
-        return not self._halo.is_active
+        return not self.halo.is_active
 
     def __repr__(self) -> str:
-        return (f"<DistributedMatrix: {self._shape[0]} x {self._shape[1]}, here rows "
-                f"{self._rows.start}:{self._rows.stop} with {len(self._ghost_columns)} ghosts>")
+        return (f"<DistributedMatrix: {self.shape[0]} x {self.shape[1]}, here rows "
+                f"{self.rows.start}:{self.rows.stop} with {len(self.ghost_columns)} ghosts>")
 
 
 class TransposedMatrix:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from crossdock._pictured import Pictured, pictures
 from crossdock._started import Routed
 
 Array = npt.NDArray[Any]
+Arrays = TypeVar("Arrays", Array, Sequence[Array])
 
 _LISTED_RANKS = 32
 
@@ -179,8 +180,7 @@ class NeighborExchange(Routed):
 
         Collective; waits for the ranks of the node.
         """
-        made = NeighborExchange.__new__(NeighborExchange)
-        made._inner = self._inner.duplicate()
+        made = NeighborExchange._of(self._inner.duplicate())
         made._topology = self._topology
         return made
 
@@ -255,14 +255,7 @@ class NeighborExchange(Routed):
             self._inner.fail_start(is_reverse, str(fault))
             raise
 
-    @overload
-    def forward(self, items: Array, out: Array | None = None) -> Array: ...
-
-    @overload
-    def forward(self, items: Sequence[Array], out: Sequence[Array] | None = None) -> Sequence[Array]: ...
-
-    def forward(self, items: Array | Sequence[Array],
-                out: Array | Sequence[Array] | None = None) -> Array | Sequence[Array]:
+    def forward(self, items: Arrays, out: Arrays | None = None) -> Arrays:
         """Copy items into the slots that need them: `start` and `wait`.
 
         Parameters
@@ -278,22 +271,17 @@ class NeighborExchange(Routed):
         """
         if out is None:
             with self._before_start():
-                are_several = isinstance(items, (list, tuple))
-                arrays = [extension.as_array(one, "items") for one in (items if are_several else [items])]
-                made = [np.zeros((self.num_slots, *one.shape[1:]), one.dtype) for one in arrays]
-                out = made if are_several else made[0]
+                out = cast(Arrays, self._room_for(items))
         self._inner.forward(items, out)
         return out
 
-    @overload
-    def reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> Array: ...
+    def _room_for(self, items: Any) -> Any:
+        if isinstance(items, (list, tuple)):
+            return [self._room_for(one) for one in items]
+        array = extension.as_array(items, "items")
+        return np.zeros((self.num_slots, *array.shape[1:]), array.dtype)
 
-    @overload
-    def reverse(self, slots: Sequence[Array], out: Sequence[Array],
-                op: _operations.Operation = "sum") -> Sequence[Array]: ...
-
-    def reverse(self, slots: Array | Sequence[Array], out: Array | Sequence[Array],
-                op: _operations.Operation = "sum") -> Array | Sequence[Array]:
+    def reverse(self, slots: Arrays, out: Arrays, op: _operations.Operation = "sum") -> Arrays:
         """Combine what is in the slots into the items: `start_reverse` and `wait`.
 
         Returns

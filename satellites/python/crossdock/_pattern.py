@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension, inner_property
+from crossdock._extension import Wrapper, extension, inner_property
 from crossdock.errors import InvalidArgumentError, SizeMismatchError
 
 
@@ -25,7 +25,7 @@ class NeighborList(NamedTuple):
     indices: npt.NDArray[np.int64]
 
 
-class Pattern:
+class Pattern(Wrapper):
     """One rank's part of a communication pattern.
 
     An *item* is what an index of the first dimension of the local array names; a *slot* is a place in the output
@@ -33,16 +33,8 @@ class Pattern:
     `from_dist_graph`.
     """
 
-    _inner: Any
-
     def __init__(self) -> None:
         raise TypeError("a Pattern is made by Pattern.from_needed, .from_neighbor_alltoallv or .from_dist_graph")
-
-    @classmethod
-    def _of(cls, inner: Any) -> Pattern:
-        made = cls.__new__(cls)
-        made._inner = inner
-        return made
 
     @classmethod
     def from_needed(cls, world: Context, owned: range | npt.ArrayLike, needed: npt.ArrayLike) -> Pattern:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from crossdock._closing import Closing
-from crossdock._extension import inner_property
+from crossdock._extension import Wrapper, inner_property
 
 
 class Traffic(NamedTuple):
@@ -17,10 +17,8 @@ class Traffic(NamedTuple):
     inter_region_items: int
 
 
-class Started:
+class Started(Wrapper):
     """What was started is active until `test` or `wait` completes it."""
-
-    _inner: Any
 
     def test(self) -> bool:
         """Make progress without waiting; True if what was started is complete and its output valid.

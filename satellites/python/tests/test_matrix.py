@@ -174,7 +174,7 @@ def test_rows_that_make_no_pattern_are_an_error_on_all_ranks(world, rows, owned,
 
 def test_products_read_no_longer_indices_than_they_need(world):
     with DistributedMatrix.from_scipy(world, scipy.sparse.csr_array(np.eye(3 * world.num_ranks)[:3])) as matrix:
-        parts = (matrix._inside, matrix._outside)
+        parts = (matrix._inner.inside, matrix._inner.outside)
         assert [part.indices.dtype for part in parts] == [part.indptr.dtype for part in parts] == [np.int32] * 2
 
 
