@@ -56,14 +56,12 @@ class prepared_batch {
   public:
     /// @brief As `distributed_array::prepare`.
     prepared_batch(std::shared_ptr<array_engine> engine, std::span<const count_t> indices)
-        : engine_(std::move(engine)), exchange_(this->engine().prepare(indices, &indices_)) {}
-    prepared_batch(prepared_batch&&) noexcept = default;
-    prepared_batch& operator=(prepared_batch&&) noexcept = default;
+        : requests_(std::move(engine), indices) {}
 
-    count_t num_requests() const noexcept { return static_cast<count_t>(indices_.size()); }
+    count_t num_requests() const noexcept { return requests_.num_requests(); }
 
     /// @brief The plan: forward it reads, in reverse it updates.
-    const crossdock::plan& plan() const { return exchange_.plan(); }
+    const crossdock::plan& plan() const { return requests_.plan(); }
 
     /// @brief out[k] = the entry of request k.
     void read(std::span<T> out) {
@@ -74,9 +72,8 @@ class prepared_batch {
     /// @brief Starts to read.
     /// @param out  must not be read, nor may the array change, until the batch is complete
     void start_read(std::span<T> out) {
-        engine().require_no_batch();
-        exchange_.start(std::span<const T>(entries()), out);
-        engine().add_active(1);
+        requests_.start(
+            [&](auto& exchange) { exchange.start(std::span<const T>(entries()), out); });
     }
 
     /// @brief The entry of request k = op(it, values[k]), for all k on all ranks.
@@ -91,41 +88,33 @@ class prepared_batch {
     /// @param values  must stay, unchanged, until the batch is complete
     template <combine_operation<T> Op>
     void start_update(std::span<const T> values, Op op) {
-        engine().require_no_batch();
-        exchange_.start_reverse(values, entries(), std::move(op));
-        engine().add_active(1);
+        requests_.start(
+            [&](auto& exchange) { exchange.start_reverse(values, entries(), std::move(op)); });
     }
     /// @brief A temporary would be gone before the batch is complete.
     template <temporary_range Values, class Op>
     void start_update(Values&& values, Op op) = delete;
 
     /// @brief Makes progress; true if the batch is complete.
-    [[nodiscard]] bool test() {
-        const active_batch present(engine(), exchange_);
-        return exchange_.test();
-    }
+    [[nodiscard]] bool test() { return requests_.test(); }
 
     /// @brief Completes the batch.
-    void wait() {
-        const active_batch present(engine(), exchange_);
-        exchange_.wait();
-    }
+    void wait() { requests_.wait(); }
 
-    bool is_active() const noexcept { return exchange_.is_active(); }
+    bool is_active() const noexcept { return requests_.is_active(); }
 
     /// @brief Brings the values of all requests to where their entries are, each by itself.
     gathered_values<T> gather(std::span<const T> values) {
-        multi_sf& sf = to_owners();
-        gathered_values<T> result{sf.offsets,
-                                  std::vector<T>(static_cast<std::size_t>(sf.offsets.back()))};
-        sf.requests.forward(values, std::span<T>(result.values));
+        gathered_values<T> result{requests_.offsets(), {}};
+        result.values.resize(static_cast<std::size_t>(result.offsets.back()));
+        requests_.gather(std::as_bytes(values), std::as_writable_bytes(std::span(result.values)));
         return result;
     }
 
     /// @brief Brings a value to each request: the reverse of `gather`.
     /// @param gathered  of the length and order of `gather`'s values
     void scatter(std::span<const T> gathered, std::span<T> out) {
-        to_owners().requests.reverse(gathered, out, replace());
+        requests_.scatter(std::as_bytes(gathered), std::as_writable_bytes(out));
     }
 
     /// @brief The entry of request k = op(it, values[k]); out[k] = what it was just before.
@@ -135,37 +124,21 @@ class prepared_batch {
     /// All requests for an entry are handled by its owner.
     template <combine_operation<T> Op>
     void fetch_and_update(std::span<const T> values, std::span<T> out, Op op) {
-        auto [offsets, gathered] = gather(values);
         const auto all = entries();
-        for (std::size_t e = 0; e < all.size(); ++e) {
-            for (count_t k = offsets[e]; k < offsets[e + 1]; ++k) {
-                T& value = gathered[static_cast<std::size_t>(k)];
+        requests_.exchange_each(
+            std::as_bytes(values), std::as_writable_bytes(out), [&](std::size_t e, std::byte* at) {
+                T& value = *reinterpret_cast<T*>(at);
                 value = std::exchange(all[e], static_cast<T>(op(all[e], value)));
-            }
-        }
-        scatter(std::span<const T>(gathered), out);
+            });
     }
 
   private:
-    array_engine& engine() const {
-        if (!engine_) [[unlikely]]
-            throw error(errc::invalid_state, "the prepared batch was moved from");
-        return *engine_;
-    }
     std::span<T> entries() const {
-        return {reinterpret_cast<T*>(engine().entries()),
-                static_cast<std::size_t>(exchange_.plan().num_items())};
-    }
-    multi_sf& to_owners() {
-        engine().require_no_batch();
-        if (!to_owners_) to_owners_.emplace(plan_uncombined(engine(), indices_));
-        return *to_owners_;
+        const auto bytes = requests_.entries();
+        return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
     }
 
-    std::shared_ptr<array_engine> engine_;
-    std::vector<count_t> indices_;
-    neighbor_exchange exchange_;
-    std::optional<multi_sf> to_owners_;
+    prepared_requests requests_;
 };
 
 /// @brief Options of a distributed array. Equal on all ranks, except `num_local`.

@@ -171,6 +171,7 @@ const std::string& array_engine::route() const noexcept {
     return state_->routings.latest().r->name();
 }
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
+std::size_t array_engine::item_bytes() const noexcept { return state_->item_bytes; }
 const array_statistics& array_engine::statistics() const noexcept { return state_->last; }
 void array_engine::require_no_batch() const {
     require_state(!state_->is_in_batch,

@@ -12,4 +12,15 @@ batch_seconds& batch_seconds::operator+=(const batch_seconds& other) {
     return *this;
 }
 
+request_stage array_statistics::total() const {
+    request_stage sum;
+    for (const auto& one : stages) {
+        sum.sent += one.sent;
+        sum.received += one.received;
+        sum.combined += one.combined;
+        sum.empty_messages += one.empty_messages;
+    }
+    return sum;
+}
+
 }  // namespace crossdock

@@ -57,6 +57,22 @@ value_combination copy_of_bytes(std::size_t num_bytes) {
     };
 }
 
+// The value of the smaller rank, and of one rank the later; each has its rank behind it.
+entry_writes smallest_rank_last(std::size_t item_bytes) {
+    const auto rank_of = [item_bytes](const std::byte* value) {
+        rank_t rank = 0;
+        std::memcpy(&rank, value + item_bytes, sizeof rank);
+        return rank;
+    };
+    const std::size_t value_bytes = item_bytes + sizeof(rank_t);
+    return {bytes_write(item_bytes, value_bytes, "smallest rank",
+                        [rank_of, value_bytes](std::byte* into, const std::byte* value) {
+                            if (rank_of(value) <= rank_of(into))
+                                std::memcpy(into, value, value_bytes);
+                        }),
+            true};
+}
+
 }  // namespace
 
 entry_operation bytes_update(std::size_t item_bytes, std::string name,
@@ -73,24 +89,44 @@ entry_operation bytes_write(std::size_t item_bytes, std::size_t value_bytes, std
                                    true})};
 }
 
-entry_writes smallest_rank_last(std::size_t item_bytes) {
-    const auto rank_of = [item_bytes](const std::byte* value) {
-        rank_t rank = 0;
-        std::memcpy(&rank, value + item_bytes, sizeof rank);
-        return rank;
-    };
-    const std::size_t value_bytes = item_bytes + sizeof(rank_t);
-    return {bytes_write(item_bytes, value_bytes, "smallest rank",
-                        [rank_of, value_bytes](std::byte* into, const std::byte* value) {
-                            if (rank_of(value) <= rank_of(into))
-                                std::memcpy(into, value, value_bytes);
-                        }),
-            true};
-}
-
-entry_operation replacing_bytes(std::size_t item_bytes) {
+entry_operation replacing(const number_type& type, std::size_t item_bytes) {
     auto result = bytes_update(item_bytes, "replace", copy_of_bytes(item_bytes));
     result.predefined = {MPI_BYTE, MPI_REPLACE};
+    with_number(type, [&](auto number) { result = typed_update<decltype(number)>(replace()); });
+    return result;
+}
+
+entry_writes writes_by(const number_type& type, std::size_t item_bytes, overwrite which,
+                       value_combination choose) {
+    switch (which) {
+        case overwrite::any: return {replacing(type, item_bytes)};
+        case overwrite::smallest_rank_last: return smallest_rank_last(item_bytes);
+        case overwrite::user:
+            if (!choose) throw error(errc::invalid_argument, "choose is a null pointer");
+            return {bytes_write(item_bytes, item_bytes, "chosen by the caller", std::move(choose))};
+        case overwrite::minimum:
+        case overwrite::maximum: break;
+    }
+    entry_writes result;
+    const bool has_order = with_number(type, [&](auto number) {
+        result.by.operation = make_write_rule<decltype(number)>(which, nullptr).operation;
+    });
+    if (!has_order)
+        throw error(
+            errc::invalid_argument,
+            "values without an order have no minimum or maximum; name another overwrite rule");
+    return result;
+}
+
+std::vector<std::byte> with_rank_behind(const std::byte* values, std::size_t num_values,
+                                        std::size_t item_bytes, rank_t rank) {
+    const std::size_t step = item_bytes + sizeof rank;
+    std::vector<std::byte> result(num_values * step);
+    for (std::size_t k = 0; k < num_values; ++k) {
+        std::byte* const to = result.data() + k * step;
+        std::memcpy(to, values + k * item_bytes, item_bytes);
+        std::memcpy(to + item_bytes, &rank, sizeof rank);
+    }
     return result;
 }
 

@@ -23,7 +23,10 @@ class batch_maker {
         attempt([&] {
             batch_.writes.indices = checked(given);
             batch_.writes.values = static_cast<const std::byte*>(given.values);
-            if (array_.writes.carries_rank) add_ranks();
+            if (!array_.writes.carries_rank) return;
+            with_ranks_ = with_rank_behind(batch_.writes.values, batch_.writes.indices.size(),
+                                           array_.type.item_bytes(), array_.engine->comm().rank());
+            batch_.writes.values = with_ranks_.data();
         });
     }
 
@@ -62,20 +65,6 @@ class batch_maker {
         const auto indices = array(given.indices, given.num_indices, "indices");
         if (!indices.empty()) require(given.values, "values");
         return indices;
-    }
-
-    // Behind each value.
-    void add_ranks() {
-        const std::size_t item_bytes = array_.type.item_bytes();
-        const rank_t rank = array_.engine->comm().rank();
-        const std::size_t step = travelling_bytes(array_.type, true);
-        with_ranks_.resize(batch_.writes.indices.size() * step);
-        for (std::size_t k = 0; k < batch_.writes.indices.size(); ++k) {
-            std::byte* const to = with_ranks_.data() + k * step;
-            std::memcpy(to, batch_.writes.values + k * item_bytes, item_bytes);
-            std::memcpy(to + item_bytes, &rank, sizeof rank);
-        }
-        batch_.writes.values = with_ranks_.data();
     }
 
     crossdock_distributed_array& array_;
@@ -139,15 +128,14 @@ crossdock_array_counts counts_from(const crossdock::array_statistics& batch) {
     crossdock_array_counts counts{};
     counts.requests = batch.requests;
     counts.combined_locally = batch.combined_locally;
-    for (const auto& stage : batch.stages) {
-        counts.messages += stage.sent.messages;
-        counts.empty_messages += stage.empty_messages;
-        counts.sent += stage.sent.items;
-        counts.inter_region_messages += stage.sent.inter_region_messages;
-        counts.inter_region_sent += stage.sent.inter_region_items;
-        counts.received += stage.received;
-        counts.combined += stage.combined;
-    }
+    const auto sum = batch.total();
+    counts.messages = sum.sent.messages;
+    counts.empty_messages = sum.empty_messages;
+    counts.sent = sum.sent.items;
+    counts.inter_region_messages = sum.sent.inter_region_messages;
+    counts.inter_region_sent = sum.sent.inter_region_items;
+    counts.received = sum.received;
+    counts.combined = sum.combined;
     counts.arrived = batch.arrived;
     const auto& seconds = batch.seconds;
     counts.combine_locally_seconds = seconds.combine_locally;
@@ -178,8 +166,10 @@ crossdock_status crossdock_distributed_array_create(const crossdock_context* con
                                                    "overwrite rule");
             const entry_type type(datatype);
             return crossdock_distributed_array{
-                type, writes_by(type, equal_writes, function_of(given.choose, given.user)), nullptr,
-                context->errors};
+                type,
+                writes_by(type.number(), type.item_bytes(), equal_writes,
+                          function_of(given.choose, given.user)),
+                nullptr, context->errors};
         });
         agree(where.comm(), std::nullopt, static_cast<std::int64_t>(equal_writes),
               agreement_text(equal_writes));

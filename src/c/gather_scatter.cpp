@@ -51,20 +51,14 @@ combine_values typed_combination(Op op) {
     };
 }
 
-// The library's own operation of MPI's; empty where it has none.
-template <class T>
-combine_values typed_combination_by(MPI_Op operation) {
-    combine_values found;
-    crossdock::for_each_operation<T>([&](const auto& one) {
-        if (operation == one.in_mpi) found = typed_combination<T>(one.apply);
-    });
-    return found;
-}
-
 combine_values combination_of(MPI_Datatype datatype, MPI_Op operation, count_t width) {
     combine_values combine;
-    with_number(datatype,
-                [&](auto number) { combine = typed_combination_by<decltype(number)>(operation); });
+    crossdock::with_number(number_type_of(datatype), [&](auto number) {
+        using T = decltype(number);
+        crossdock::for_each_operation<T>([&](const auto& one) {
+            if (operation == one.in_mpi) combine = typed_combination<T>(one.apply);
+        });
+    });
     if (combine) return combine;
     checked_cast<int>(width);
     return [reduce = datatype_reduction(datatype, operation)](

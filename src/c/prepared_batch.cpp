@@ -2,61 +2,59 @@
 
 using crossdock::count_t;
 using crossdock::on_all_or_none;
+using namespace crossdock::c;
 
 namespace {
 
-// MPI's own replacement is for one-sided calls only.
-class copy_operation {
-  public:
-    copy_operation() { CROSSDOCK_MPI(MPI_Op_create(copy, 1, &operation_)); }
-    ~copy_operation() { MPI_Op_free(&operation_); }
-    copy_operation(const copy_operation&) = delete;
-    copy_operation& operator=(const copy_operation&) = delete;
+// One for each request.
+std::span<std::byte> values_of(const crossdock_prepared_batch& batch, void* values,
+                               const char* what) {
+    const auto num_requests = static_cast<std::size_t>(batch.requests.num_requests());
+    if (num_requests > 0) require(values, what);
+    return {static_cast<std::byte*>(values), num_requests * batch.type.item_bytes()};
+}
+std::span<const std::byte> values_of(const crossdock_prepared_batch& batch, const void* values,
+                                     const char* what) {
+    return values_of(batch, const_cast<void*>(values), what);
+}
 
-    MPI_Op get() const noexcept { return operation_; }
+std::size_t num_gathered_bytes(crossdock_prepared_batch& batch) {
+    return static_cast<std::size_t>(batch.requests.offsets().back()) * batch.type.item_bytes();
+}
 
-  private:
-    static void copy(void* values, void* into, int* length, MPI_Datatype* datatype) {
-        int num_bytes = 0;
-        MPI_Type_size(*datatype, &num_bytes);
-        std::memcpy(into, values,
-                    static_cast<std::size_t>(*length) * static_cast<std::size_t>(num_bytes));
-    }
+// What all ranks call together: `check()` on all or none, and `use` of what it returns. Ahead of both, all have planned
+// where requests go if nothing is combined.
+template <class Check, class Use>
+crossdock_status on_batch(crossdock_prepared_batch* batch, Check&& check, Use&& use) {
+    return guarded(batch, [&] {
+        const auto fault = take_announced();
+        auto& requests = requests_of(batch);
+        requests.offsets();
+        use(on_all_or_none(requests.engine().comm(), [&] {
+            throw_any(fault);
+            return check();
+        }));
+    });
+}
 
-    MPI_Op operation_ = MPI_OP_NULL;
-};
+// `values()` gives those of this rank, and `start(exchange, values)` starts.
+template <class Values, class Start>
+crossdock_status start(crossdock_prepared_batch* batch, bool is_update, Values&& values,
+                       Start&& start) {
+    return guarded(batch, [&] {
+        const auto fault = take_announced();
+        auto& requests = requests_of(batch);
+        requests.engine().require_no_batch();
+        decltype(values()) given;
+        check_start(requests, is_update, batch->type.item_bytes(), [&] {
+            throw_any(fault);
+            given = values();
+        });
+        requests.start([&](auto& exchange) { start(exchange, given); });
+    });
+}
 
 }  // namespace
-
-using namespace crossdock::c;
-
-std::vector<std::byte> crossdock_prepared_batch::room(count_t num_values) const {
-    return std::vector<std::byte>(static_cast<std::size_t>(num_values) * type.item_bytes());
-}
-
-void crossdock_prepared_batch::require_values(const void* values, const char* what) const {
-    if (!indices.empty()) require(values, what);
-}
-
-crossdock::multi_sf& crossdock_prepared_batch::to_owners() {
-    if (!uncombined) uncombined.emplace(plan_uncombined(*engine, indices));
-    return *uncombined;
-}
-
-std::vector<std::byte> crossdock_prepared_batch::gather(const void* values) {
-    auto& way = to_owners();
-    auto gathered = room(way.offsets.back());
-    way.requests.start(values, gathered.data(), bytes.get());
-    way.requests.wait();
-    return gathered;
-}
-
-void crossdock_prepared_batch::scatter(const void* gathered, void* values) {
-    auto& way = to_owners();
-    const copy_operation copy;
-    way.requests.start_reverse(gathered, values, bytes.get(), copy.get());
-    way.requests.wait();
-}
 
 crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array,
                                                      int64_t num_indices, const int64_t* indices,
@@ -67,60 +65,41 @@ crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array
             require(result, "result");
             return crossdock::c::array(indices, num_indices, "indices");
         });
-        *result = new crossdock_prepared_batch{array->type,
-                                               crossdock::c::bytes_type(array->type.item_bytes()),
-                                               array->engine,
-                                               {wanted.begin(), wanted.end()},
-                                               array->engine->prepare(wanted),
-                                               array->errors};
+        *result = new crossdock_prepared_batch{
+            array->type, crossdock::prepared_requests(array->engine, wanted), array->errors};
     });
 }
 
 crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* batch,
                                                      void* values) {
-    return guarded(batch, [&] {
-        const auto fault = take_announced();
-        require_idle(batch);
-        check_start(batch->requests, false, batch->type.item_bytes(), [&] { throw_any(fault); });
-        batch->requests.start(batch->engine->entries(), values, batch->bytes.get());
-        batch->engine->add_active(1);
-    });
+    return start(
+        batch, false, [&] { return values_of(*batch, values, "values"); },
+        [&](auto& exchange, std::span<std::byte> out) {
+            exchange.start_bytes(batch->requests.entries(), out, batch->type.item_bytes());
+        });
 }
 
 crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch* batch,
                                                        const void* values, MPI_Op operation) {
-    return guarded(batch, [&] {
-        const auto fault = take_announced();
-        require_idle(batch);
-        check_start(batch->requests, true, batch->type.item_bytes(), [&] { throw_any(fault); });
-        batch->requests.start_reverse(values, batch->engine->entries(), batch->type.datatype(),
-                                      operation);
-        batch->engine->add_active(1);
-    });
+    return start(
+        batch, true, [&] { return values_of(*batch, values, "values"); },
+        [&](auto& exchange, std::span<const std::byte> given) {
+            exchange.start_reverse(given.data(), batch->requests.entries().data(),
+                                   batch->type.datatype(), operation);
+        });
 }
 
 crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, int* is_complete) {
-    return give_number(batch, is_complete, [&] {
-        require(batch, "batch");
-        const crossdock::active_batch present(*batch->engine, batch->requests);
-        return batch->requests.test();
-    });
+    return give_number(batch, is_complete, [&] { return requests_of(batch).test(); });
 }
 
 crossdock_status crossdock_prepared_batch_is_active(const crossdock_prepared_batch* batch,
                                                     int* is_active) {
-    return give_number(batch, is_active, [&] {
-        require(batch, "batch");
-        return batch->requests.is_active();
-    });
+    return give_number(batch, is_active, [&] { return requests_of(batch).is_active(); });
 }
 
 crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch) {
-    return guarded(batch, [&] {
-        require(batch, "batch");
-        const crossdock::active_batch present(*batch->engine, batch->requests);
-        batch->requests.wait();
-    });
+    return guarded(batch, [&] { requests_of(batch).wait(); });
 }
 
 crossdock_status crossdock_prepared_batch_read(crossdock_prepared_batch* batch, void* values) {
@@ -137,65 +116,52 @@ crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch
 crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch,
                                                  const void* values, int64_t** offsets,
                                                  void** gathered) {
-    return guarded(batch, [&] {
-        const auto fault = take_announced();
-        require_idle(batch);
-        on_all_or_none(batch->engine->comm(), [&] {
-            throw_any(fault);
+    return on_batch(
+        batch,
+        [&] {
             require(offsets, "offsets");
             require(gathered, "gathered");
-            batch->require_values(values, "values");
+            return values_of(*batch, values, "values");
+        },
+        [&](std::span<const std::byte> given) {
+            auto ends = copied(batch->requests.offsets());
+            const auto num_bytes = num_gathered_bytes(*batch);
+            auto found = zeros<std::byte>(static_cast<count_t>(num_bytes));
+            batch->requests.gather(given, {found.get(), num_bytes});
+            *offsets = ends.release();
+            *gathered = found.release();
         });
-        const auto found = batch->gather(values);
-        auto new_values = copied(found);
-        *offsets = copied(batch->to_owners().offsets).release();
-        *gathered = new_values.release();
-    });
 }
 
 crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch,
                                                   const void* gathered, void* values) {
-    return guarded(batch, [&] {
-        const auto fault = take_announced();
-        require_idle(batch);
-        on_all_or_none(batch->engine->comm(), [&] {
-            throw_any(fault);
-            batch->require_values(values, "values");
+    return on_batch(
+        batch,
+        [&] {
+            if (num_gathered_bytes(*batch) > 0) require(gathered, "gathered");
+            return values_of(*batch, values, "values");
+        },
+        [&](std::span<std::byte> out) {
+            batch->requests.scatter(
+                {static_cast<const std::byte*>(gathered), num_gathered_bytes(*batch)}, out);
         });
-        batch->scatter(gathered, values);
-    });
 }
 
 crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_batch* batch,
                                                            const void* values, void* found,
                                                            MPI_Op operation) {
-    return guarded(batch, [&] {
-        const auto fault = take_announced();
-        require_idle(batch);
-        const auto update = on_all_or_none(batch->engine->comm(), [&] {
-            throw_any(fault);
-            batch->require_values(values, "values");
-            batch->require_values(found, "found");
+    std::span<const std::byte> given;
+    std::span<std::byte> out;
+    return on_batch(
+        batch,
+        [&] {
+            given = values_of(*batch, values, "values");
+            out = values_of(*batch, found, "found");
             return update_by(batch->type, operation);
+        },
+        [&](const crossdock::entry_operation& update) {
+            batch->requests.fetch_and_update(given, out, *update.operation);
         });
-        auto gathered = batch->gather(values);
-        const auto& ends = batch->to_owners().offsets;
-        const std::size_t item_bytes = batch->type.item_bytes();
-        auto before = batch->room(1);
-        std::size_t failed_at = 0;
-        for (count_t e = 0; e < batch->num_entries(); ++e) {
-            for (count_t k = ends[static_cast<std::size_t>(e)];
-                 k < ends[static_cast<std::size_t>(e) + 1]; ++k) {
-                std::byte* const value = gathered.data() + static_cast<std::size_t>(k) * item_bytes;
-                std::memcpy(before.data(),
-                            batch->engine->entries() + static_cast<std::size_t>(e) * item_bytes,
-                            item_bytes);
-                update.operation->apply(batch->engine->entries(), value, {&e, 1}, failed_at);
-                std::memcpy(value, before.data(), item_bytes);
-            }
-        }
-        batch->scatter(gathered.data(), found);
-    });
 }
 
 crossdock_status crossdock_prepared_batch_sizes(const crossdock_prepared_batch* batch,
@@ -207,16 +173,15 @@ crossdock_status crossdock_prepared_batch_sizes(const crossdock_prepared_batch* 
         require(num_requests, "num_requests");
         require(num_entries, "num_entries");
         *datatype = batch->type.datatype();
-        *num_requests = static_cast<int64_t>(batch->indices.size());
-        *num_entries = batch->num_entries();
+        *num_requests = batch->requests.num_requests();
+        *num_entries = batch->requests.plan().num_items();
     });
 }
 
 crossdock_status crossdock_prepared_batch_num_gathered(crossdock_prepared_batch* batch,
                                                        int64_t* num_gathered) {
     return guarded(batch, [&] {
-        require_idle(batch);
-        const auto number = batch->to_owners().offsets.back();
+        const auto number = requests_of(batch).offsets().back();
         require(num_gathered, "num_gathered");
         *num_gathered = number;
     });

@@ -15,22 +15,11 @@ namespace crossdock::python {
 
 namespace {
 
-// Calls `use(T())` with the numbers that entries are, if they are single ones of C++'s types; else returns false.
-template <class Use>
-bool with_number(nb::handle dtype, Use&& use) {
+// None unless the entries are single numbers of C++'s types.
+number_type number_type_of(nb::handle dtype) {
     if (!nb::cast<bool>(dtype.attr("isnative")) || nb::len(nb::object(dtype.attr("shape"))) > 0)
-        return false;
-    const std::string name = text_of(dtype.attr("kind")) + text_of(dtype.attr("itemsize"));
-    const auto use_if = [&](const char* known, auto number) {
-        if (name != known) return false;
-        use(number);
-        return true;
-    };
-    return use_if("i1", std::int8_t()) || use_if("i2", std::int16_t()) ||
-           use_if("i4", std::int32_t()) || use_if("i8", std::int64_t()) ||
-           use_if("u1", std::uint8_t()) || use_if("u2", std::uint16_t()) ||
-           use_if("u4", std::uint32_t()) || use_if("u8", std::uint64_t()) ||
-           use_if("f4", float()) || use_if("f8", double());
+        return {};
+    return {text_of(dtype.attr("kind")).front(), nb::cast<std::size_t>(dtype.attr("itemsize"))};
 }
 
 // Of values that a ufunc of NumPy combines: of updates, or of writes to one entry.
@@ -99,20 +88,13 @@ class entry_kind {
             try {
                 return update(nb::str("sum"));
             } catch (const nb::python_error&) {
-                return replacing();
+                return replacing(number_type_of(dtype_), item_bytes_);
             }
         }
-        if (!nb::isinstance<nb::str>(operation))
-            return {std::make_unique<ufunc_operation>(item_ufunc(operation, dtype_, item_bytes_),
-                                                      item_bytes_, false)};
+        if (!nb::isinstance<nb::str>(operation)) return {by_ufunc(operation, false)};
         const auto name = nb::cast<std::string>(operation);
-        entry_operation own;
-        with_number(dtype_, [&](auto number) {
-            using type = decltype(number);
-            for_each_operation<type>([&](const auto& one) {
-                if (name == one.name) own = typed_update<type>(one.apply);
-            });
-        });
+        auto own =
+            own_update(number_type_of(dtype_), [&](const auto& one) { return name == one.name; });
         return own.operation
                    ? std::move(own)
                    : bytes_update(item_bytes_, name, value_operation_of(name, dtype_, item_bytes_));
@@ -120,36 +102,20 @@ class entry_kind {
 
     // By a name or a ufunc.
     entry_writes writes(nb::handle rule) const {
-        if (!nb::isinstance<nb::str>(rule))
-            return {{std::make_unique<ufunc_operation>(item_ufunc(rule, dtype_, item_bytes_),
-                                                       item_bytes_, true)}};
-        const auto name = nb::cast<std::string>(rule);
-        if (name == "any") return {replacing()};
-        if (name == "smallest_rank_last") return smallest_rank_last(item_bytes_);
-        if (name != "minimum" && name != "maximum")
-            raise_value_error(
-                "equal_writes must be \"any\", \"smallest_rank_last\", \"minimum\", "
-                "\"maximum\" or a ufunc, not \"" +
-                name + "\"");
-        const auto which = name == "minimum" ? overwrite::minimum : overwrite::maximum;
-        entry_writes result;
-        const bool has_order = with_number(dtype_, [&](auto number) {
-            result.by.operation = make_write_rule<decltype(number)>(which, nullptr).operation;
-        });
-        struct without_order {
-            std::byte byte;
-        };
-        if (!has_order) make_write_rule<without_order>(which, nullptr);  // throws
-        return result;
+        if (!nb::isinstance<nb::str>(rule)) return {{by_ufunc(rule, true)}};
+        const auto which =
+            choice_of<overwrite>(rule, "equal_writes, unless it is a ufunc,",
+                                 {{"any", overwrite::any},
+                                  {"smallest_rank_last", overwrite::smallest_rank_last},
+                                  {"minimum", overwrite::minimum},
+                                  {"maximum", overwrite::maximum}});
+        return writes_by(number_type_of(dtype_), item_bytes_, which);
     }
 
   private:
-    // The last of several.
-    entry_operation replacing() const {
-        auto result = replacing_bytes(item_bytes_);
-        with_number(dtype_,
-                    [&](auto number) { result = typed_update<decltype(number)>(replace()); });
-        return result;
+    std::unique_ptr<value_operation> by_ufunc(nb::handle ufunc, bool is_write) const {
+        return std::make_unique<ufunc_operation>(item_ufunc(ufunc, dtype_, item_bytes_),
+                                                 item_bytes_, is_write);
     }
 
     nb::object dtype_;
@@ -288,7 +254,12 @@ class array_object {
             if (!describe_writes.is_none()) {
                 std::tie(batch.writes.indices, batch.writes.values) =
                     hold(0, describe_writes, "values");
-                if (parts_->writes.carries_rank) add_ranks(*own);
+                if (parts_->writes.carries_rank) {
+                    own->with_ranks =
+                        with_rank_behind(batch.writes.values, batch.writes.indices.size(),
+                                         kind.item_bytes(), rank());
+                    batch.writes.values = own->with_ranks.data();
+                }
             }
             if (is_step || !describe_updates.is_none()) {
                 own->updates = kind.update(operation());
@@ -312,22 +283,15 @@ class array_object {
 
     nb::dict statistics() const {
         const auto& last = parts_->engine->statistics();
-        request_stage sums{};
-        traffic sent{};
-        for (const auto& stage : last.stages) {
-            sent += stage.sent;
-            sums.received += stage.received;
-            sums.combined += stage.combined;
-            sums.empty_messages += stage.empty_messages;
-        }
+        const auto sums = last.total();
         nb::dict result;
         result["requests"] = last.requests;
         result["combined_locally"] = last.combined_locally;
-        result["messages"] = sent.messages;
+        result["messages"] = sums.sent.messages;
         result["empty_messages"] = sums.empty_messages;
-        result["sent"] = sent.items;
-        result["inter_region_messages"] = sent.inter_region_messages;
-        result["inter_region_sent"] = sent.inter_region_items;
+        result["sent"] = sums.sent.items;
+        result["inter_region_messages"] = sums.sent.inter_region_messages;
+        result["inter_region_sent"] = sums.sent.inter_region_items;
         result["received"] = sums.received;
         result["combined"] = sums.combined;
         result["arrived"] = last.arrived;
@@ -383,63 +347,41 @@ class array_object {
     std::unique_ptr<batch_object> prepare(nb::handle indices) const;
 
   private:
-    // Behind each value.
-    void add_ranks(owned_batch& own) const {
-        auto& writes = own.batch.writes;
-        const std::size_t item_bytes = parts_->kind->item_bytes();
-        const rank_t here = rank();
-        own.with_ranks.reserve(writes.indices.size() * (item_bytes + sizeof here));
-        const auto append = [&](const void* from, std::size_t num_bytes) {
-            const auto* const begin = static_cast<const std::byte*>(from);
-            own.with_ranks.insert(own.with_ranks.end(), begin, begin + num_bytes);
-        };
-        for (std::size_t k = 0; k < writes.indices.size(); ++k) {
-            append(writes.values + k * item_bytes, item_bytes);
-            append(&here, sizeof here);
-        }
-        writes.values = own.with_ranks.data();
-    }
-
     rank_t rank() const { return parts_->state->where.rank(); }
 
     std::shared_ptr<array_parts> parts_;
 };
 
 // Requests for the same entries, made again and again.
-class batch_object : public started_object<batch_object, neighbor_exchange> {
+class batch_object : public started_object<batch_object, prepared_requests> {
   public:
     static constexpr started_words words{"a request", "no request", ""};
 
-    batch_object(std::shared_ptr<array_parts> parts,
-                 std::shared_ptr<const std::vector<count_t>> indices,
-                 std::shared_ptr<neighbor_exchange> requests)
-        : started_object(parts->state, std::move(requests)),
-          parts_(std::move(parts)),
-          indices_(std::move(indices)),
-          to_owners_(std::make_shared<std::optional<multi_sf>>()) {}
+    batch_object(std::shared_ptr<array_parts> parts, std::shared_ptr<prepared_requests> requests)
+        : started_object(parts->state, std::move(requests)), parts_(std::move(parts)) {}
     ~batch_object() {
         if (is_active()) values_.leak();
-        state_->drop(std::move(to_owners_));
         state_->drop(std::move(object_));
         state_->drop(std::move(parts_));
     }
 
     void release() { values_.release(); }
-    void is_over() { parts_->engine->add_active(-1); }
 
-    count_t num_requests() const { return object_->plan().num_slots(); }
+    count_t num_requests() const { return object_->num_requests(); }
 
     void start_read(nb::handle out) {
         const begin_scope scope(*parts_->state);
         hold(false, out, "out");
-        start([&] { object_->start_bytes(entries(), values_.bytes(), item_bytes()); });
+        start([&](auto& exchange) {
+            exchange.start_bytes(object_->entries(), values_.bytes(), item_bytes());
+        });
     }
 
     void start_update(nb::handle values, nb::handle operation) {
         const begin_scope scope(*parts_->state);
         hold(true, values, "values", operation);
-        start([&] {
-            object_->start_reverse_bytes(values_.bytes(), entries(), item_bytes(),
+        start([&](auto& exchange) {
+            exchange.start_reverse_bytes(values_.bytes(), object_->entries(), item_bytes(),
                                          operation_.function());
         });
     }
@@ -447,16 +389,20 @@ class batch_object : public started_object<batch_object, neighbor_exchange> {
     // The first position of each entry's requests and the end, and their values as bytes.
     std::pair<nb::object, nb::object> gather(nb::handle values) {
         const begin_scope scope(*parts_->state);
-        const auto sent = held(values, "values", false);
-        auto gathered = collectively(*parts_->state, [way = way_to_owners(), sent] {
-            return gather_bytes(way.get(), *sent);
-        });
-        auto* const memory = gathered.memory.release();
+        auto gathered = collectively(
+            *parts_->state, [requests = object_, sent = held(values, "values", false)] {
+                const auto num_bytes =
+                    static_cast<std::size_t>(requests->offsets().back()) * sent->item_bytes();
+                auto memory = std::make_unique_for_overwrite<std::byte[]>(num_bytes);
+                requests->gather(sent->bytes(), {memory.get(), num_bytes});
+                return std::pair(std::move(memory), num_bytes);
+            });
+        auto* const memory = gathered.first.release();
         const nb::capsule keeper(
             memory, [](void* kept) noexcept { delete[] static_cast<std::byte*>(kept); });
-        return {array_of<count_t>((*to_owners_)->offsets),
+        return {array_of<count_t>(object_->offsets()),
                 nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
-                    memory, {gathered.num_bytes}, keeper))};
+                    memory, {gathered.second}, keeper))};
     }
 
     void scatter(nb::handle gathered, nb::handle out) {
@@ -464,41 +410,30 @@ class batch_object : public started_object<batch_object, neighbor_exchange> {
         const auto into = held(out, "out", true);
         const auto sent = std::make_shared<item_array>();
         hold_items(*sent, gathered, "gathered", false, *parts_->kind);
-        collectively(*parts_->state, [way = way_to_owners(), sent, into] {
-            auto& planned = way.get();
-            if (sent->length() != planned.offsets.back())
+        collectively(*parts_->state, [requests = object_, sent, into] {
+            const count_t num_gathered = requests->offsets().back();
+            if (sent->length() != num_gathered)
                 throw error(errc::size_mismatch, "gathered has " + std::to_string(sent->length()) +
                                                      " items; give one for each of the " +
-                                                     std::to_string(planned.offsets.back()) +
+                                                     std::to_string(num_gathered) +
                                                      " requests for entries of this rank");
-            put_back(planned, sent->bytes(), *into);
+            requests->scatter(sent->bytes(), into->bytes());
         });
     }
 
-    void fetch_and_update(nb::handle values, nb::handle out, const std::string& operation) {
+    void fetch_and_update(nb::handle values, nb::handle out, nb::handle operation) {
         const begin_scope scope(*parts_->state);
         const auto sent = held(values, "values", false);
         const auto into = held(out, "out", true);
         into->require_no_overlap(*sent);
-        const auto combine = value_operation_of(operation, parts_->kind->dtype(), item_bytes());
-        collectively(*parts_->state, [way = way_to_owners(), sent, into, combine] {
-            auto& planned = way.get();
-            const auto gathered = gather_bytes(planned, *sent);
-            fetch_and_update_entries(way.engine->entries(), planned.offsets, gathered.memory.get(),
-                                     combine, sent->item_bytes());
-            put_back(planned, {gathered.memory.get(), gathered.num_bytes}, *into);
+        auto update = std::make_shared<entry_operation>(parts_->kind->update(operation));
+        collectively(*parts_->state, [requests = object_, sent, into, update] {
+            requests->fetch_and_update(sent->bytes(), into->bytes(), *update->operation);
         });
     }
 
   private:
-    using shared_items = std::shared_ptr<item_array>;
-
     std::size_t item_bytes() const { return parts_->kind->item_bytes(); }
-
-    std::span<std::byte> entries() const {
-        return {parts_->engine->entries(),
-                static_cast<std::size_t>(object_->plan().num_items()) * item_bytes()};
-    }
 
     void hold(bool is_update, nb::handle given, const char* name, nb::handle operation = {}) {
         require_idle();
@@ -509,95 +444,34 @@ class batch_object : public started_object<batch_object, neighbor_exchange> {
     }
 
     // Of a call that may be left in the middle, which then keeps them.
-    shared_items held(nb::handle given, const char* name, bool is_output) const {
+    std::shared_ptr<item_array> held(nb::handle given, const char* name, bool is_output) const {
         require_idle();
         auto result = std::make_shared<item_array>();
         hold_values(*result, given, name, is_output, *parts_->kind, num_requests());
         return result;
     }
 
-    // The way of requests of which none is combined, planned when it is needed.
-    struct owners_way {
-        std::shared_ptr<std::optional<multi_sf>> planned;
-        std::shared_ptr<array_engine> engine;
-        std::shared_ptr<const std::vector<count_t>> indices;
-
-        multi_sf& get() const {
-            if (!*planned) planned->emplace(plan_uncombined(*engine, *indices));
-            return **planned;
-        }
-    };
-    owners_way way_to_owners() const { return {to_owners_, parts_->engine, indices_}; }
-
-    struct byte_memory {
-        std::unique_ptr<std::byte[]> memory;
-        std::size_t num_bytes;
-    };
-
-    static byte_memory gather_bytes(multi_sf& way, const item_array& values) {
-        const std::size_t num_bytes =
-            static_cast<std::size_t>(way.offsets.back()) * values.item_bytes();
-        byte_memory result{std::make_unique_for_overwrite<std::byte[]>(num_bytes), num_bytes};
-        way.requests.start_bytes(values.bytes(), {result.memory.get(), num_bytes},
-                                 values.item_bytes());
-        way.requests.wait();
-        return result;
-    }
-
-    static void put_back(multi_sf& way, std::span<const std::byte> gathered,
-                         const item_array& out) {
-        way.requests.start_reverse_bytes(
-            gathered, out.bytes(), out.item_bytes(),
-            [item_bytes = out.item_bytes()](std::byte* to, const std::byte* from,
-                                            const copy_list& list) {
-                copy_items(to, from, list, item_bytes);
-            });
-        way.requests.wait();
-    }
-
-    // Requests for one entry take effect one after the other; each value becomes what it was before.
-    static void fetch_and_update_entries(std::byte* entry, std::span<const count_t> offsets,
-                                         std::byte* values, const value_combination& combine,
-                                         std::size_t item_bytes) {
-        std::vector<std::byte> before(item_bytes);
-        for (std::size_t e = 0; e + 1 < offsets.size(); ++e, entry += item_bytes) {
-            for (count_t k = offsets[e]; k < offsets[e + 1]; ++k) {
-                std::byte* const value = values + static_cast<std::size_t>(k) * item_bytes;
-                std::memcpy(before.data(), entry, item_bytes);
-                combine(entry, value);
-                std::memcpy(value, before.data(), item_bytes);
-            }
-        }
-    }
-
     template <class Start>
     void start(Start&& start) {
         try {
-            without_gil(start);
+            without_gil([&] { object_->start(start); });
         } catch (...) {
             values_.release();
             throw;
         }
-        parts_->engine->add_active(1);
     }
 
     std::shared_ptr<array_parts> parts_;
-    std::shared_ptr<const std::vector<count_t>> indices_;
-    std::shared_ptr<std::optional<multi_sf>> to_owners_;  // once it is needed
     item_array values_;
 };
 
 std::unique_ptr<batch_object> array_object::prepare(nb::handle indices) const {
-    using index_list = std::shared_ptr<const std::vector<count_t>>;
     auto made = agree_and_use(
-        *parts_->state,
-        [&]() -> index_list {
-            return std::make_shared<std::vector<count_t>>(integers<count_t>(indices, "indices"));
-        },
-        [engine = parts_->engine](const context&, const index_list& wanted) {
-            return std::pair(wanted, std::make_shared<neighbor_exchange>(engine->prepare(*wanted)));
+        *parts_->state, [&] { return integers<count_t>(indices, "indices"); },
+        [engine = parts_->engine](const context&, const std::vector<count_t>& wanted) {
+            return std::make_shared<prepared_requests>(engine, wanted);
         });
-    return std::make_unique<batch_object>(parts_, std::move(made.first), std::move(made.second));
+    return std::make_unique<batch_object>(parts_, std::move(made));
 }
 
 }  // namespace

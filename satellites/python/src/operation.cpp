@@ -1,7 +1,6 @@
 #include "crossdock/detail/array/operations_mpi.hpp"
 
 #include <algorithm>
-#include <array>
 #include <complex>
 #include <cstring>
 
@@ -41,47 +40,6 @@ struct combination {
     value_combination value;
 };
 
-template <class T>
-combination combining(const std::string& name, count_t width) {
-    const auto by = [&](auto op) {
-        return combination{combining<T>(width, op), combining_value<T>(width, op)};
-    };
-    combination found;
-    for_each_operation<T>([&](const auto& one) {
-        if (name == one.name) found = by(one.apply);
-    });
-    return found;
-}
-
-// A kind and a size of NumPy's, such as "f8", and what combines numbers of it.
-struct number_type {
-    const char* name;
-    std::size_t bytes;
-    combination (*combining)(const std::string& operation, count_t width);
-};
-
-// "no" and "yes" have no sum.
-combination combining_bools(const std::string& name, count_t width) {
-    if (name == "sum" || name == "prod") return {};
-    return combining<std::uint8_t>(name, width);
-}
-
-constexpr std::array number_types{
-    number_type{"b1", 1, combining_bools},
-    number_type{"i1", 1, combining<std::int8_t>},
-    number_type{"i2", 2, combining<std::int16_t>},
-    number_type{"i4", 4, combining<std::int32_t>},
-    number_type{"i8", 8, combining<std::int64_t>},
-    number_type{"u1", 1, combining<std::uint8_t>},
-    number_type{"u2", 2, combining<std::uint16_t>},
-    number_type{"u4", 4, combining<std::uint32_t>},
-    number_type{"u8", 8, combining<std::uint64_t>},
-    number_type{"f4", 4, combining<float>},
-    number_type{"f8", 8, combining<double>},
-    number_type{"c8", 8, combining<std::complex<float>>},
-    number_type{"c16", 16, combining<std::complex<double>>},
-};
-
 combination find_combination(const std::string& name, nb::handle dtype, std::size_t item_bytes) {
     std::string known;
     bool is_known = false;
@@ -91,14 +49,25 @@ combination find_combination(const std::string& name, nb::handle dtype, std::siz
     });
     if (!is_known) raise_value_error("there is no operation \"" + name + "\"; there are " + known);
     const nb::object base = dtype.attr("base");
+    combination found;
+    const auto find = [&](auto number) {
+        using T = decltype(number);
+        const auto width = static_cast<count_t>(item_bytes / sizeof(T));
+        for_each_operation<T>([&](const auto& one) {
+            if (name == one.name)
+                found = {combining<T>(width, one.apply), combining_value<T>(width, one.apply)};
+        });
+    };
     if (nb::cast<bool>(base.attr("isnative")) && base.attr("fields").is_none()) {
-        const std::string type = text_of(base.attr("kind")) + text_of(base.attr("itemsize"));
-        for (const auto& one : number_types) {
-            if (type != one.name) continue;
-            auto found = one.combining(name, static_cast<count_t>(item_bytes / one.bytes));
-            if (found.items) return found;
-        }
+        const char kind = text_of(base.attr("kind")).front();
+        const auto bytes = nb::cast<std::size_t>(base.attr("itemsize"));
+        if (kind == 'c' && bytes == 8) find(std::complex<float>());
+        if (kind == 'c' && bytes == 16) find(std::complex<double>());
+        // "no" and "yes" have no sum.
+        if (kind == 'b' && name != "sum" && name != "prod") find(std::uint8_t());
+        with_number({kind, bytes}, find);
     }
+    if (found.items) return found;
     raise_type_error("values of dtype " + text_of(dtype) + " have no operation \"" + name + "\"");
 }
 

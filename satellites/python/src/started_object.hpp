@@ -19,7 +19,7 @@ struct started_words {
 };
 
 /// @brief An object of C++ that is started and waited for, and the arrays of what is active.
-/// @tparam Own  has `words`, `release()`, which gives its arrays back, and `is_over()`, which hears of an end
+/// @tparam Own  has `words`, and `release()`, which gives its arrays back
 template <class Own, class Object>
 class started_object {
   public:
@@ -107,7 +107,6 @@ class started_object {
 
     void finish() {
         own().release();
-        own().is_over();
         operation_.raise_fault();
     }
 };
@@ -128,7 +127,6 @@ class routed_object : public started_object<Own, Object> {
         return std::make_unique<Own>(this->state_, std::move(made));
     }
 
-    void is_over() const noexcept {}
     bool is_open() const noexcept { return this->object_ != nullptr; }
     bool is_trying() const { return this->open().is_trying(); }
     std::string explain() const { return this->open().explain(); }

@@ -550,8 +550,8 @@ TEST_F(ArrayInC, RefusesNullPointers) {
     expect_nulls(crossdock_distributed_array_statistics, {"array", "counts"}, array, &counts);
     expect_nulls(crossdock_distributed_array_route, {"array", "route"}, array, &route);
     expect_null(crossdock_distributed_array_close(nullptr), "array");
-    expect_nulls(crossdock_prepared_batch_start_read, {"batch", "slots"}, batch, values.data());
-    expect_nulls(crossdock_prepared_batch_start_update, {"batch", "slots"}, batch, values.data(),
+    expect_nulls(crossdock_prepared_batch_start_read, {"batch", "values"}, batch, values.data());
+    expect_nulls(crossdock_prepared_batch_start_update, {"batch", "values"}, batch, values.data(),
                  MPI_SUM);
     expect_nulls(crossdock_prepared_batch_read, {"batch"}, batch, values.data());
     expect_nulls(crossdock_prepared_batch_update, {"batch"}, batch, values.data(), MPI_SUM);

@@ -121,6 +121,7 @@ class array_engine {
     /// @brief The name of the route that the last batch took, or else the first one will.
     const std::string& route() const noexcept;
     std::byte* entries() const noexcept;
+    std::size_t item_bytes() const noexcept;
     const array_statistics& statistics() const noexcept;
 
     /// @throws error(errc::invalid_state)  a batch is running, whose operation must not make requests
@@ -157,30 +158,69 @@ class array_engine {
     std::unique_ptr<implementation> state_;
 };
 
-/// @brief In a call that goes on with a prepared batch: notes at its end, by an exception too, if that is over.
-class active_batch {
+/// @brief Requests for the same entries, made again and again. What `prepared_batch` is made of, which describes the
+/// calls.
+class prepared_requests {
   public:
-    active_batch(array_engine& engine, const neighbor_exchange& requests)
-        : engine_(engine), requests_(requests), was_active_(requests.is_active()) {}
-    ~active_batch() {
-        if (was_active_ && !requests_.is_active()) engine_.add_active(-1);
+    prepared_requests(std::shared_ptr<array_engine> engine, std::span<const count_t> indices);
+
+    array_engine& engine() const;
+    const crossdock::plan& plan() const { return exchange_.plan(); }
+    count_t num_requests() const noexcept { return static_cast<count_t>(indices_.size()); }
+    /// @brief This rank's entries.
+    std::span<std::byte> entries() const;
+
+    /// @brief Calls `start(exchange)`, which starts one: forward it reads, in reverse it updates.
+    template <class Start>
+    void start(Start&& start) {
+        engine().require_no_batch();
+        start(exchange_);
+        engine().add_active(1);
     }
-    active_batch(const active_batch&) = delete;
-    active_batch& operator=(const active_batch&) = delete;
+    /// @brief As `neighbor_exchange::fail_start`.
+    void fail_start(bool is_update, std::size_t item_bytes, const error& why) {
+        exchange_.fail_start(is_update, item_bytes, why);
+    }
+    bool test();
+    void wait();
+    bool is_active() const noexcept { return exchange_.is_active(); }
+
+    /// @brief By entry of this rank, its first place among what is gathered, and the end.
+    const std::vector<count_t>& offsets();
+    void gather(std::span<const std::byte> values, std::span<std::byte> gathered);
+    void scatter(std::span<const std::byte> gathered, std::span<std::byte> out);
+
+    /// @brief Calls `exchange(e, value)` for every value of every entry e, which brings it into the entry and makes it
+    /// what the entry was just before.
+    template <class Exchange>
+    void exchange_each(std::span<const std::byte> values, std::span<std::byte> out,
+                       Exchange&& exchange) {
+        const auto& ends = offsets();
+        const std::size_t item_bytes = engine().item_bytes();
+        std::vector<std::byte> gathered(static_cast<std::size_t>(ends.back()) * item_bytes);
+        gather(values, gathered);
+        std::byte* value = gathered.data();
+        for (std::size_t e = 0; e + 1 < ends.size(); ++e) {
+            for (count_t k = ends[e]; k < ends[e + 1]; ++k, value += item_bytes) exchange(e, value);
+        }
+        scatter(gathered, out);
+    }
+    void fetch_and_update(std::span<const std::byte> values, std::span<std::byte> out,
+                          const value_operation& update);
 
   private:
-    array_engine& engine_;
-    const neighbor_exchange& requests_;
-    bool was_active_;
-};
+    // Where requests go if nothing is combined: for each its own place at the owner.
+    struct multi_sf {
+        std::vector<count_t> offsets;
+        neighbor_exchange requests;  // its items are the requests, its slots the places
+    };
 
-/// @brief Where the requests of a batch go if nothing is combined: for each its own position at the owner.
-struct multi_sf {
-    std::vector<count_t> offsets;  ///< by entry of this rank, its first position, and the end
-    neighbor_exchange requests;    ///< its items are the requests, its slots the positions
-};
+    multi_sf& to_owners();
 
-/// @brief Makes it, together with all ranks.
-multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> indices);
+    std::shared_ptr<array_engine> engine_;
+    std::vector<count_t> indices_;
+    neighbor_exchange exchange_;
+    std::optional<multi_sf> to_owners_;  // once it is needed
+};
 
 }  // namespace crossdock

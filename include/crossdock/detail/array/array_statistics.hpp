@@ -39,6 +39,9 @@ struct array_statistics {
     std::vector<request_stage> stages;  ///< combined counts on the way: not at the owner
     count_t arrived = 0;                ///< came in the last stage, for this rank's entries
     batch_seconds seconds;
+
+    /// @brief Of all stages.
+    request_stage total() const;
 };
 
 }  // namespace crossdock
