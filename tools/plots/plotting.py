@@ -3,17 +3,14 @@
 Exit codes, which tools/crossdock/plots.cpp knows: 2 a fault that was said, 3 there is no matplotlib.
 """
 
+import importlib.util
 import json
 import sys
 
 SAID_WHY = 2
 NO_MATPLOTLIB = 3
 
-try:
-    import matplotlib  # noqa: F401
-except ModuleNotFoundError as missing:
-    if missing.name != "matplotlib":
-        raise
+if importlib.util.find_spec("matplotlib") is None:
     sys.exit(NO_MATPLOTLIB)
 
 

@@ -8,8 +8,7 @@ import re
 import xml.etree.ElementTree
 
 import records
-from pictures.figures import PARTS_OF_TIME
-from pictures.style import counted, route_label, shortened
+from pictures.words import PARTS_OF_TIME, counted, route_label, shortened
 from plotting import refuse
 
 DROP_IN = "crossdock.drop_in/1"

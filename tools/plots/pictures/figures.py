@@ -18,8 +18,8 @@ from matplotlib.ticker import (
 )
 
 from .style import BOX, GREY, INK, LINES, PAPER, new_figure, route_look, svg_of
+from .words import PARTS_OF_TIME
 
-PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
 WIDTH = 8.2
 ROW = 0.25  # inches for one bar
 MOST_STEPS = 256

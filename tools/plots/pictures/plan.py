@@ -9,7 +9,8 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from .style import BETWEEN, BOX, INK, INSIDE, LINES, SKY, counted, new_figure, shortened
+from .style import BETWEEN, BOX, INK, INSIDE, LINES, SKY, new_figure
+from .words import counted, shortened
 
 REGION_GAP = 0.8
 PANELS_PER_ROW = {True: 6, False: 4}  # by whether messages are listed

@@ -105,16 +105,3 @@ def route_look(route):
     number = zlib.crc32(route.encode())
     marker = OTHER_MARKERS[number // len(OTHER_COLOURS) % len(OTHER_MARKERS)]
     return OTHER_COLOURS[number % len(OTHER_COLOURS)], marker
-
-
-def route_label(route, dedup):
-    return route + ("+dedup" if dedup else "")
-
-
-def shortened(text, most=60):
-    """Names and lists of regions have any length; headings have not."""
-    return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def counted(number, noun):
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

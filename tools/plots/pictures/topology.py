@@ -3,7 +3,8 @@
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from .style import BLUE, BOX, INK, counted, new_figure, shortened
+from .style import BLUE, BOX, INK, new_figure
+from .words import counted, shortened
 
 MOST_RANKS = 512  # that are drawn one by one
 RANKS_PER_ROW = 8  # of a region
