@@ -17,11 +17,20 @@ VERBS = {
     "report": ("report", BENCH, "-o"),
     "calibrate": ("calibrate", "--seconds", 0.01, "-o"),
 }
-# What begins the content; pictures and measurements differ each time.
+# What begins the content; measurements differ each time. Scripts that print such a beginning stand for those that draw.
 BEGINNINGS = {"export": b'{', "analyze": b'{"schema":', "draw": b"<?xml", "report": b"<!", "calibrate": b"{"}
+SCRIPTS = {"draw_plan.py": BEGINNINGS["draw"], "report.py": BEGINNINGS["report"]}
 
 
 class OutputFile(InFolder):
+    def setUp(self):
+        super().setUp()
+        plots = self.folder / "plots"
+        plots.mkdir()
+        for name, beginning in SCRIPTS.items():
+            (plots / name).write_text(f"print({beginning.decode()!r})\n")
+        os.environ["CROSSDOCK_PLOTS"] = str(plots)
+
     def each_verb(self, name):
         """Each with a path in a folder of its own, what is called, and how the content begins."""
         for verb, arguments in VERBS.items():
