@@ -73,6 +73,13 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
   set(crossdock_usual_ranks 2 5)
 endif()
 
+# crossdock_build_for_long_runs(program): not by default, since no short test starts it.
+add_custom_target(long_tests)
+function(crossdock_build_for_long_runs program)
+  set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  add_dependencies(long_tests ${program})
+endfunction()
+
 # ENVIRONMENT: more variables, as A=b. LONG and ALWAYS: with the label, or without it, whatever RANKS is.
 function(crossdock_add_mpirun_test)
   cmake_parse_arguments(arg "LONG;ALWAYS" "NAME;RANKS" "COMMAND;ENVIRONMENT" ${ARGN})
