@@ -1,5 +1,4 @@
-/// @file
-/// @brief Indices of an array, as wide as they need to be.
+// Indices of an array, as wide as they need to be.
 #pragma once
 
 #include <cstdint>

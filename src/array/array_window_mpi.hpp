@@ -1,5 +1,4 @@
-/// @file
-/// @brief A distributed array's entries as an MPI window: the baseline `rma`.
+// A distributed array's entries as an MPI window: the baseline `rma`.
 #pragma once
 
 #include <memory>
@@ -15,8 +14,7 @@ struct exposed_entries {
     MPI_Win window = MPI_WIN_NULL;
 
     /// @brief Frees the window, if there is one.
-    /// @par Collective
-    /// Yes; blocks.
+    /// Collective; blocks.
     void free();
 };
 
@@ -41,21 +39,18 @@ class array_window {
                  std::shared_ptr<std::byte[]> entries, std::size_t item_bytes);
 
     /// @brief Makes the window.
-    /// @par Collective
-    /// Yes; blocks.
+    /// Collective; blocks.
     void open();
 
     /// @brief Does a batch whose arguments have been checked.
-    /// @par Collective
-    /// Yes; blocks.
+    /// Collective; blocks.
     void run(const array_batch& batch);
 
     /// @throws error(errc::index_out_of_range)  an index is outside the array
     /// @throws error(errc::invalid_argument)    MPI has no operation for the changes
     void check(const array_batch& batch) const;
 
-    /// @par Collective
-    /// Yes; blocks.
+    /// Collective; blocks.
     void close() { exposed_->free(); }
 
   private:

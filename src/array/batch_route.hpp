@@ -1,5 +1,4 @@
-/// @file
-/// @brief A route over the ranks of an array, as one rank sees it.
+// A route over the ranks of an array, as one rank sees it.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief The requests of a batch, of all kinds, which travel in the same messages.
+// The requests of a batch, of all kinds, which travel in the same messages.
 #pragma once
 
 #include <array>

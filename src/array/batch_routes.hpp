@@ -1,5 +1,4 @@
-/// @file
-/// @brief The route that each batch of an array takes.
+// The route that each batch of an array takes.
 #pragma once
 
 #include <optional>

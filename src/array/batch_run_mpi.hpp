@@ -1,5 +1,4 @@
-/// @file
-/// @brief One batch of a distributed array, from requests to replies.
+// One batch of a distributed array, from requests to replies.
 #pragma once
 
 #include <memory_resource>
@@ -35,16 +34,14 @@ struct batch_result {
 };
 
 /// @brief Carries a batch out.
-/// @par Collective
-/// Yes; blocks.
+/// Collective; blocks.
 /// @throws as `distributed_array`
 batch_result run_batch(const batch_setup& setup, const array_batch& batch,
                        batch_transport& transport);
 
 /// @brief Sends requests to their owners and makes a plan of how they travelled.
 /// @param fault  this rank's, if it has any: it fails on all
-/// @par Collective
-/// Yes; blocks.
+/// Collective; blocks.
 plan plan_requests(const batch_setup& setup, std::span<const count_t> indices,
                    const std::optional<error>& fault, batch_transport& transport);
 

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What carries the messages of a batch.
+// What carries the messages of a batch.
 #pragma once
 
 #include <memory>

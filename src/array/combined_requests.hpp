@@ -1,5 +1,4 @@
-/// @file
-/// @brief Requests for equal indices, found and numbered.
+// Requests for equal indices, found and numbered.
 #pragma once
 
 #include <algorithm>

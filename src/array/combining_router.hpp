@@ -1,5 +1,4 @@
-/// @file
-/// @brief One rank of a batch, without the sending.
+// One rank of a batch, without the sending.
 #pragma once
 
 #include <cstddef>

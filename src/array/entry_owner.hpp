@@ -1,5 +1,4 @@
-/// @file
-/// @brief What an owner does with requests for its entries.
+// What an owner does with requests for its entries.
 #pragma once
 
 #include <cstddef>

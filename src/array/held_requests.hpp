@@ -1,5 +1,4 @@
-/// @file
-/// @brief What a rank holds of a batch before a stage.
+// What a rank holds of a batch before a stage.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief A batch that was carried out, as a plan.
+// A batch that was carried out, as a plan.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Numbers indices in ascending order, in linear time.
+// Numbers indices in ascending order, in linear time.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +21,7 @@ namespace crossdock {
 ///
 ///     5 2 5 9   sorted 2 5 9   positions 1 0 1 2
 ///
-/// @par Complexity
-/// A table takes up to 8 numbers for each index and two passes over them. The radix sort takes
+/// Complexity: A table takes up to 8 numbers for each index and two passes over them. The radix sort takes
 /// twice the indices with their numbers, and a pass for every 11 bits.
 template <class Index>
 class radix_rank {

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Messages of requests and of replies, as they travel.
+// Messages of requests and of replies, as they travel.
 #pragma once
 
 #include <cstddef>

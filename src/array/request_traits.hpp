@@ -1,5 +1,4 @@
-/// @file
-/// @brief What requests of one kind carry, and how they are combined.
+// What requests of one kind carry, and how they are combined.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Which requests of a rank leave it in a stage, and to whom.
+// Which requests of a rank leave it in a stage, and to whom.
 #pragma once
 
 #include <cstddef>
@@ -61,16 +60,14 @@ class requests_by_destination {
     requests_by_destination() = default;
 
     /// @brief Of requests with indices that ascend strictly: one range for each run of owners.
-    /// @par Complexity
-    /// For each owner a binary search.
+    /// Complexity: For each owner a binary search.
     template <class Index>
     static requests_by_destination of_sorted(const batch_route& routing, std::size_t stage,
                                              std::span<const Index> indices);
 
     /// @brief Of requests in any order: moves them to at most one range for each destination.
     /// @param memory  must outlive `held`
-    /// @par Complexity
-    /// Linear in the requests.
+    /// Complexity: Linear in the requests.
     template <class Index>
     static requests_by_destination group(const batch_route& routing, std::size_t stage,
                                          combined_requests<Index>& held,

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Which route a distributed array takes if it is not told.
+// Which route a distributed array takes if it is not told.
 #pragma once
 
 #include <string>
@@ -42,8 +41,7 @@ class array_route_rule {
     const std::string& route_for_next() const noexcept { return are_many_ ? for_many_ : for_few_; }
 
     /// @brief Learns how many requests the rank with the most requests had in the last batch.
-    /// @par Complexity
-    /// Linear in the stages of the two routes.
+    /// Complexity: Linear in the stages of the two routes.
     void learn(count_t most_requests);
 
     const std::string& route_for_few() const noexcept { return for_few_; }

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What is behind the handles of distributed arrays: their entries, and what changes these.
+// What is behind the handles of distributed arrays: their entries, and what changes these.
 #pragma once
 
 #include "crossdock/detail/array/bytes_operation_mpi.hpp"

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Which error handler of MPI's hears of an error.
+// Which error handler of MPI's hears of an error.
 #pragma once
 
 #include <memory>

@@ -145,8 +145,7 @@ class outgoing_values {
         add_values(to_send_, packed_, messages, values, packer);
     }
 
-    /// @par Collective
-    /// As `exchange_bytes`.
+    /// Collective as `exchange_bytes`.
     /// @throws argument_error  on all ranks, if a rank's arguments are at fault
     /// @throws as `exchange_bytes`
     byte_inbox exchange(const exchange_site& site) const {
@@ -262,8 +261,7 @@ struct caller_arrays {
     }
 
     /// @brief Fills the arrays, or none of any rank's if one of them lacks room.
-    /// @par Collective
-    /// Yes; blocks.
+    /// Collective; blocks.
     void take(const communicator& comm, const incoming_values& incoming) const {
         try {
             on_all_or_none(comm, [&] { require_room(comm.rank(), incoming); });
@@ -402,8 +400,7 @@ std::vector<addressed_values> addressed(const argument_checks& check,
 
 /// @brief Delivers messages; what came goes to `to`.
 /// @tparam Target  as `caller_arrays`
-/// @par Collective
-/// Yes; as `exchange_bytes`, and what `to` does.
+/// Collective; as `exchange_bytes`, and what `to` does.
 /// @throws as `exchange_bytes` and `to`
 template <class Count, class Target>
 void exchange_arrays(const exchange_site& site, const sent_messages<Count>& sent,

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What is behind the handles of the C interface, and how its functions begin and end.
+// What is behind the handles of the C interface, and how its functions begin and end.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief The types that MPI's datatypes of numbers stand for.
+// The types that MPI's datatypes of numbers stand for.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What a rank copies, combines and exchanges in a gather-scatter.
+// What a rank copies, combines and exchanges in a gather-scatter.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief One method of a gather-scatter on one route, ready to run.
+// One method of a gather-scatter on one route, ready to run.
 #pragma once
 
 #include <exception>
@@ -31,8 +30,7 @@ class gathering {
         : where_(where), lists_(std::move(lists)), plans_(std::move(plans)), options_(options) {}
 
     /// @brief Another one with the same plans, prepared for items of the options' size.
-    /// @par Collective
-    /// As `prepare`.
+    /// Collective as `prepare`.
     std::unique_ptr<gathering> twin() const {
         auto made = std::make_unique<gathering>(where_, lists_, plans_, options_);
         made->prepare(options_.item_bytes);
@@ -45,13 +43,11 @@ class gathering {
     traffic statistics() const;
 
     /// @brief Makes items of a size ready, unless they are.
-    /// @par Collective
-    /// Yes; the first time as `neighbor_exchange`, then as a start.
+    /// Collective; the first time as `neighbor_exchange`, then as a start.
     void prepare(std::size_t item_bytes);
 
     /// @brief The size of what starts now: as given, or if that is 0 what ranks that share memory say; 0 if none knows.
-    /// @par Collective
-    /// Over the ranks that share memory; where the size is not given, waits for the first that knows.
+    /// Collective over the ranks that share memory; where the size is not given, waits for the first that knows.
     std::size_t find_size(std::size_t item_bytes);
 
     /// @brief Starts an operation on values of a size that is prepared.

@@ -1,5 +1,4 @@
-/// @file
-/// @brief The ids of a rank, and which other ranks have them: found out by all ranks together.
+// The ids of a rank, and which other ranks have them: found out by all ranks together.
 #pragma once
 
 #include <optional>
@@ -86,8 +85,7 @@ struct shared_ids {
 /// A rank asks the rank that an id's hash names.
 /// @param groups  of this rank's ids; with `unique`, all copies but one become flagged
 /// @param fault   this rank's, if it has any; as is `same`, as in `setup_rounds::open`
-/// @par Collective
-/// Yes; blocks. Two sparse exchanges and a reduction.
+/// Collective; blocks. Two sparse exchanges and a reduction.
 /// @throws error  the fault of the lowest rank that has one; or error(errc::invalid_argument) where
 /// `same` differs; on all ranks
 shared_ids find_shared_ids(const context& where, std::optional<id_groups>& groups, bool unique,

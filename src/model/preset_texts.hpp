@@ -1,5 +1,4 @@
-/// @file
-/// @brief The files of the folder `machines`, as text in the library.
+// The files of the folder `machines`, as text in the library.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief The routes "auto" and "auto:measure" of a neighbor collective.
+// The routes "auto" and "auto:measure" of a neighbor collective.
 #pragma once
 
 #include <optional>
@@ -33,8 +32,7 @@ struct resolved_route {
 /// @param also_equal  arguments of the caller that are checked along with these, and what it makes
 /// @param passes_over_slots  as in `estimate_options`; equal on all ranks
 /// @param kept        as in `choose_route`
-/// @par Collective
-/// No if the route is given or forced, once the communicator's environment is
+/// Collective: no if the route is given or forced, once the communicator's environment is
 /// known. Otherwise yes: blocks, as `choose_route`; the first on a communicator also finds out the
 /// nodes.
 /// @throws error  on all ranks, as `choose_route` and `machine_of`; or as `make_route` for what

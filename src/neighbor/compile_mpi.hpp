@@ -1,5 +1,4 @@
-/// @file
-/// @brief Hop-by-hop set-up over MPI.
+// Hop-by-hop set-up over MPI.
 #pragma once
 
 #include <memory>
@@ -23,8 +22,7 @@ namespace crossdock {
 /// or "auto", which `resolve_route` resolves; equal on all ranks
 /// @param also_equal  arguments of the caller that are checked along with these, and what it makes
 /// @return this rank's plan, identical to the one `compile` gives
-/// @par Collective
-/// Yes; blocks. A sparse exchange, which also finds out whether arguments are equal
+/// Collective; blocks. A sparse exchange, which also finds out whether arguments are equal
 /// and right; one more for each further stage, or on a route with few messages, one to each
 /// possible partner; two more for balanced routes; and an agreement. The first on a communicator
 /// takes one agreement more.
@@ -32,8 +30,7 @@ namespace crossdock {
 /// if topologies, routes or options differ between ranks; or error(errc::size_mismatch) if the
 /// topology, the pattern
 ///         and the communicator disagree about the number of ranks
-/// @par Complexity
-/// Time, memory and messages follow what passes through this rank; nothing is of size P.
+/// Complexity: Time, memory and messages follow what passes through this rank; nothing is of size P.
 plan compile(const context& where, const checked_pattern& p,
              std::string_view route_name = automatic_route, const compile_options& options = {},
              const equal_arguments& also_equal = equal_arguments("a plan"));
@@ -62,8 +59,7 @@ struct compilation {
     plan_lookup kept;  ///< where the plan was found, or will be kept
 
     /// @brief Throws where any rank has failed; if none has, keeps the plan.
-    /// @par Collective
-    /// As `agree`.
+    /// Collective as `agree`.
     void finish();
 };
 

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What an exchange does with the user's arrays: they may be one array, and of values of an MPI datatype.
+// What an exchange does with the user's arrays: they may be one array, and of values of an MPI datatype.
 #pragma once
 
 #include <cstddef>

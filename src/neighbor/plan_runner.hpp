@@ -1,5 +1,4 @@
-/// @file
-/// @brief A plan that is ready to run, in both directions.
+// A plan that is ready to run, in both directions.
 #pragma once
 
 #include <array>
@@ -26,14 +25,12 @@ class plan_runner {
 
     /// @brief Reserves tags, and finds the memory.
     /// @param num_stages  of the plan
-    /// @par Collective
-    /// Yes; blocks where it is the communicator's first, or the first on such nodes.
+    /// Collective; blocks where it is the communicator's first, or the first on such nodes.
     void open(int num_stages);
 
     /// @brief Another runner of the same plan, which is not prepared yet; it shares the schedules
     /// that are made.
-    /// @par Collective
-    /// As the constructor.
+    /// Collective as the constructor.
     std::unique_ptr<plan_runner> twin() const;
 
     /// @brief Gives the tags back, unless an exchange is active.
@@ -53,8 +50,7 @@ class plan_runner {
     /// stay prepared.
     /// @param fault  what this rank has failed with before
     /// @return what it has failed with now; the ranks are yet to agree
-    /// @par Collective
-    /// Over the ranks that share memory.
+    /// Collective over the ranks that share memory.
     std::optional<error> prepare(preparation what, std::size_t item_bytes,
                                  std::optional<error> fault = std::nullopt) noexcept {
         if (what == preparation::lazy) return fault;
@@ -68,8 +64,7 @@ class plan_runner {
 
     /// @brief Prepares a direction that is not ready for items of a size, and what the options ask for as well.
     /// @return why this rank can start an empty exchange only: ranks of its node cannot share memory, but have to
-    /// @par Collective
-    /// Over the ranks that share memory; over all ranks if messages are split.
+    /// Collective over the ranks that share memory; over all ranks if messages are split.
     std::optional<error> prepare_at_start(direction to, preparation what, std::size_t item_bytes);
 
     bool is_ready(direction to, std::size_t item_bytes) {

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Where ranks that share memory tell each other the size of their items.
+// Where ranks that share memory tell each other the size of their items.
 #pragma once
 
 #include <array>

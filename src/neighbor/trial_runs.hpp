@@ -1,5 +1,4 @@
-/// @file
-/// @brief The plans of an object: one, or those that "auto:measure" tries.
+// The plans of an object: one, or those that "auto:measure" tries.
 #pragma once
 
 #include <algorithm>
@@ -60,8 +59,7 @@ class trial_runs {
     std::vector<tried_route> results() const { return trials_ ? trials_->results() : results_; }
 
     /// @brief Between two exchanges; frees the plans that lost.
-    /// @par Collective
-    /// Yes; waits for all ranks where a route had its exchanges, else does nothing.
+    /// Collective; waits for all ranks where a route had its exchanges, else does nothing.
     void decide() {
         if (trials_ && trials_->is_due()) take_reports();
     }

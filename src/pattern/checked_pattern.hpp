@@ -1,5 +1,4 @@
-/// @file
-/// @brief A pattern that is validated once and hashed once, however many steps of a set-up look at it.
+// A pattern that is validated once and hashed once, however many steps of a set-up look at it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Schedules of sparse exchanges that the library does not run as they are.
+// Schedules of sparse exchanges that the library does not run as they are.
 #pragma once
 
 #include <span>

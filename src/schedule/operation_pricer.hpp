@@ -1,5 +1,4 @@
-/// @file
-/// @brief Prices of operations.
+// Prices of operations.
 #pragma once
 
 #include <cstdint>

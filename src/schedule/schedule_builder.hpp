@@ -1,5 +1,4 @@
-/// @file
-/// @brief Writes the operations of all ranks side by side.
+// Writes the operations of all ranks side by side.
 #pragma once
 
 #include <cstdint>

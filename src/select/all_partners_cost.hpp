@@ -1,5 +1,4 @@
-/// @file
-/// @brief The cheapest route for messages that go to all partners of every stage.
+// The cheapest route for messages that go to all partners of every stage.
 #pragma once
 
 #include <memory>
@@ -47,15 +46,13 @@ struct all_partners_load {
 ///     "4x4" on generic_100g, where stages are time:                   locality:1, with one stage less
 class all_partners_chooser {
   public:
-    /// @par Complexity
-    /// Time O(R + log^2 P).
+    /// Complexity: Time O(R + log^2 P).
     explicit all_partners_chooser(const topology& regions);
 
     /// @brief All candidates with their prices.
     ///
     /// Prices are whole picoseconds; of equal ones the first in the order above is chosen.
-    /// @par Complexity
-    /// Time O(log^2 P).
+    /// Complexity: Time O(log^2 P).
     route_choice choose(const machine& m, const all_partners_load& load = {}) const;
 
     /// @brief The price of one candidate, as `choose` finds it.

@@ -1,6 +1,5 @@
-/// @file
-/// @brief How to buffer items that leave one by one: the cheapest way whose buffers are small
-/// enough.
+// How to buffer items that leave one by one: the cheapest way whose buffers are small
+// enough.
 #pragma once
 
 #include <span>

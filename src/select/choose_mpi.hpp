@@ -1,5 +1,4 @@
-/// @file
-/// @brief The choice of a route, by all ranks together.
+// The choice of a route, by all ranks together.
 #pragma once
 
 #include "../pattern/checked_pattern.hpp"
@@ -19,8 +18,7 @@ namespace crossdock {
 /// @param kept  if given, receives the plan that the ranks have kept with such a choice, if they have
 /// one: then that choice is returned
 /// @return the choice of `choose_route`, the same on all ranks
-/// @par Collective
-/// Yes; blocks. A sparse exchange of one message to every member of the region,
+/// Collective; blocks. A sparse exchange of one message to every member of the region,
 /// which also finds out whether arguments are equal and right; and one reduction, unless a plan is
 /// found. The first on a
 /// communicator takes one agreement more.
@@ -28,8 +26,7 @@ namespace crossdock {
 /// all ranks
 /// @throws error(errc::invalid_argument)  layouts, machines or options differ; on all ranks
 /// @throws as `validate(pattern)`, on all ranks
-/// @par Complexity
-/// That of `route_estimator`; the reduction is of some words for each stage of each candidate.
+/// Complexity: That of `route_estimator`; the reduction is of some words for each stage of each candidate.
 route_choice choose_route(const communicator& comm, const rank_layout& layout,
                           const checked_pattern& p, const machine& m,
                           const estimate_options& options = {},

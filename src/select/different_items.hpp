@@ -1,5 +1,4 @@
-/// @file
-/// @brief How many items several ranks ask for, each counted once.
+// How many items several ranks ask for, each counted once.
 #pragma once
 
 #include <algorithm>

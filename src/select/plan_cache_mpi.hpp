@@ -1,5 +1,4 @@
-/// @file
-/// @brief The plans that a communicator compiled last, for patterns that come again.
+// The plans that a communicator compiled last, for patterns that come again.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// @file
-/// @brief What the members of a region tell each other, what the region as a whole sends and receives, and what follows
-/// for a rank on routes by region.
+// What the members of a region tell each other, what the region as a whole sends and receives, and what follows
+// for a rank on routes by region.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What routes would cost for a pattern, before any plan is compiled.
+// What routes would cost for a pattern, before any plan is compiled.
 #pragma once
 
 #include <memory>
@@ -26,8 +25,7 @@ namespace crossdock {
 /// that the messages of `three_step` are known as well. Of items that several of them get from
 /// elsewhere as many are taken to be equal as if each were asked for alike; a sender there is taken to
 /// have as many as the members that send most.
-/// @par Complexity
-/// Time O(H (n + k log k) + S (k + R + H)) for n items to and from k neighbors, H
+/// Complexity: Time O(H (n + k log k) + S (k + R + H)) for n items to and from k neighbors, H
 /// the stages of all candidates, S members of the region and R regions that they talk with. S - 1
 /// messages, which take 2 R + H words each and what their receivers forward for the rank; none if
 /// there is one region only.

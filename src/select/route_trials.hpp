@@ -1,5 +1,4 @@
-/// @file
-/// @brief Trying a few routes, and keeping the fastest.
+// Trying a few routes, and keeping the fastest.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What one rank sends and receives on a route, stage by stage.
+// What one rank sends and receives on a route, stage by stage.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +32,7 @@ struct item_group {
 class sent_items {
   public:
     /// @param deduplicate  an item that is in several entries of a group counts once
-    /// @par Complexity
-    /// Time O(n) for n items, or O(n log n) where few of a long array are sent.
+    /// Complexity: Time O(n) for n items, or O(n log n) where few of a long array are sent.
     sent_items(const neighbor_list& list, bool deduplicate) : deduplicate_(deduplicate) {
         for (std::size_t e = 0; e < list.size(); ++e) {
             if (list[e].empty()) continue;
@@ -60,8 +58,7 @@ class sent_items {
 
     /// @brief The entries by key, ascending, and the items of each group.
     /// @param keys  of each of `ranks()`
-    /// @par Complexity
-    /// Time O(n + k log k) for n items in k entries.
+    /// Complexity: Time O(n + k log k) for n items in k entries.
     template <class Key>
     std::vector<item_group<Key>> by_key(const std::vector<Key>& keys) {
         std::vector<std::size_t> order(ranks_.size());

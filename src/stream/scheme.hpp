@@ -1,5 +1,4 @@
-/// @file
-/// @brief What the schemes of a stream cost, and the choice of one.
+// What the schemes of a stream cost, and the choice of one.
 #pragma once
 
 #include "crossdock/detail/stream/stream_options.hpp"
@@ -64,8 +63,7 @@ inline constexpr count_t most_bytes_of_a_process = 16 << 20;
 /// How long items wait has no price here, as `flush_on_idle` and `max_age_seconds` bound it. If the
 /// buffers of all schemes are too large, it is `pp`, which has the smallest. With one worker to a
 /// process it is `ww`, which does then what the others do.
-/// @par Source
-/// \cite chandrasekar2024stream, Sec. III, for messages and waiting. Differs: prices instead of
+/// Source: \cite chandrasekar2024stream, Sec. III, for messages and waiting. Differs: prices instead of
 /// counts, and limits for what stays in the caches.
 stream_scheme choose_stream_scheme(const stream_shape& shape, const machine& m = default_machine());
 

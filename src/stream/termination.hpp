@@ -1,5 +1,4 @@
-/// @file
-/// @brief When a stream has come to rest: a pure state machine, checked exhaustively in its test.
+// When a stream has come to rest: a pure state machine, checked exhaustively in its test.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,7 @@ namespace crossdock {
 /// All is at rest if the items handled by one wave equal those sent by the next.
 /// `docs/design/0013-termination.md` has the proof.
 ///
-/// @par Source
-/// Mattern 1987, "Algorithms for distributed termination detection" (four counters). Differs: items
+/// Source: Mattern 1987, "Algorithms for distributed termination detection" (four counters). Differs: items
 /// are counted, not messages, so that buffers need no count of their own and combined items are
 /// simply handled.
 class termination_detector {

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Calls that all ranks make together, and that Ctrl-C can leave in the middle.
+// Calls that all ranks make together, and that Ctrl-C can leave in the middle.
 #pragma once
 
 #include <ucontext.h>

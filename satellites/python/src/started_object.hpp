@@ -1,5 +1,4 @@
-/// @file
-/// @brief What Python starts and waits for, again and again.
+// What Python starts and waits for, again and again.
 #pragma once
 
 #include <memory>

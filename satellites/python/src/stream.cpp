@@ -99,8 +99,7 @@ class stream_parts final : public stream_sink {
           threads_(static_cast<std::size_t>(std::max(settings_.options.workers, 0))),
           raised_(threads_.size()) {}
 
-    /// @par Collective
-    /// Yes; blocks.
+    /// Collective; blocks.
     void open(const context& where) {
         core_ =
             std::make_unique<stream_core>(where, settings_.channels(), *this, settings_.options);

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What the bindings share: errors, arguments, arrays, waits and contexts.
+// What the bindings share: errors, arguments, arrays, waits and contexts.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -108,8 +107,7 @@ struct attempted {
     std::optional<error> fault;
 
     /// @param same  what must be equal on all ranks, in lines as `agree` shows them
-    /// @par Collective
-    /// Yes; blocks. Throws on all ranks or on none.
+    /// Collective; blocks. Throws on all ranks or on none.
     T& agreed(const communicator& comm, const std::string& same = "") {
         agree(comm, fault, agreement_hash(same), same.c_str());
         return *value;

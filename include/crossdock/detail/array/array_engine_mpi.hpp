@@ -1,5 +1,4 @@
-/// @file
-/// @brief A distributed array of items of which only the size is known.
+// A distributed array of items of which only the size is known.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What a batch of a distributed array cost a rank.
+// What a batch of a distributed array cost a rank.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief What changes entries whose type is known only when the program runs, for interfaces of other languages.
+// What changes entries whose type is known only when the program runs, for interfaces of other languages.
 #pragma once
 
 #include <cstdint>

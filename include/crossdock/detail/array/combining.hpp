@@ -1,5 +1,4 @@
-/// @file
-/// @brief How requests for equal indices are found and combined.
+// How requests for equal indices are found and combined.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief The one table of the library's operations on numbers.
+// The one table of the library's operations on numbers.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Operations on values whose type only the caller of a batch knows.
+// Operations on values whose type only the caller of a batch knows.
 #pragma once
 
 #include <algorithm>

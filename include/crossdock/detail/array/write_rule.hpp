@@ -1,5 +1,4 @@
-/// @file
-/// @brief Which of several values written to an entry stays.
+// Which of several values written to an entry stays.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,4 @@
-/// @file
-/// @brief A stream of bytes over MPI; `stream` and `request_stream` give it types.
+// A stream of bytes over MPI; `stream` and `request_stream` give it types.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,7 @@ class stream_core {
     /// @param where     kept; its nodes are the regions of the route
     /// @param channels  equal on all ranks
     /// @param sink      kept by reference
-    /// @par Collective
-    /// Yes, with the errors of a `stream`; may block.
+    /// Collective: yes, with the errors of a `stream`; may block.
     stream_core(const context& where, std::span<const stream_channel> channels, stream_sink& sink,
                 const stream_options& options);
     ~stream_core();

@@ -1,5 +1,4 @@
-/// @file
-/// @brief Which buffers a process fills, and where each leads.
+// Which buffers a process fills, and where each leads.
 #pragma once
 
 #include <cstdint>

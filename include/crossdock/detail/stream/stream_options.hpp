@@ -1,5 +1,4 @@
-/// @file
-/// @brief What a user may choose about a stream, and what it has done so far.
+// What a user may choose about a stream, and what it has done so far.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +27,7 @@ namespace CROSSDOCK_EXPORT crossdock {
 /// | `pp` | the workers of a process | the workers of one process | a worker there |
 /// | `node` | the workers of a node | the workers of one node | a worker there |
 ///
-/// @par Source
-/// \cite chandrasekar2024stream, Sec. III. Differs: a worker of `pp` and `node` stages a few items
+/// Source: \cite chandrasekar2024stream, Sec. III. Differs: a worker of `pp` and `node` stages a few items
 /// of its own and takes room for all of them at once, where the study takes room for each item.
 enum class stream_scheme { automatic, ww, wps, wsp, pp, node };
 

@@ -1,5 +1,4 @@
-/// @file
-/// @brief One thread's end of a stream, for items as bytes.
+// One thread's end of a stream, for items as bytes.
 #pragma once
 
 #include <algorithm>
@@ -125,8 +124,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
 
     /// @brief Appends an item of `sizeof(T)` bytes to the buffer for `to`.
     /// @param channel  one of items of that size
-    /// @par Complexity
-    /// A few instructions; once per buffer a few hundred.
+    /// Complexity: A few instructions; once per buffer a few hundred.
     template <class T>
     void push_item(int channel, worker_id to, const T& item) {
         store(locate(channel, to), item);
@@ -150,8 +148,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     }
 
     /// @brief As `push_item` for each of `items`, in their order.
-    /// @par Complexity
-    /// A few instructions and a copy for each buffer that they touch; of each item only the tag.
+    /// Complexity: A few instructions and a copy for each buffer that they touch; of each item only the tag.
     template <class T>
     void push_items(int channel, worker_id to, std::span<const T> items) {
         const endpoint_in_buffer at = locate(channel, to);
