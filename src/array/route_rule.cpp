@@ -2,12 +2,6 @@
 
 namespace crossdock {
 
-std::string choose_array_route(const topology& regions, count_t num_requests,
-                               const request_size& size, const machine& m) {
-    const array_route_rule rule(regions, num_requests, size, m);
-    return rule.route_for_next();
-}
-
 array_route_rule::array_route_rule(const topology& regions, count_t expected_requests,
                                    const request_size& size, const machine& m)
     : machine_(m), prices_(regions), size_(size), for_few_(prices_.choose(m).route()) {

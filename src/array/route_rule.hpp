@@ -13,12 +13,6 @@ struct request_size {
     count_t item_bytes = 8;
 };
 
-/// @brief The route for batches of a size.
-/// @param num_requests  of a rank in a batch, when its own are combined
-/// @param m             equal on all ranks
-std::string choose_array_route(const topology& regions, count_t num_requests,
-                               const request_size& size = {}, const machine& m = default_machine());
-
 /// @brief The route "auto": for every batch the one that suits the last batch.
 ///
 /// One of two. For few requests it is the route on which empty messages are cheapest

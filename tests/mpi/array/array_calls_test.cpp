@@ -340,8 +340,8 @@ TEST_F(ArrayCalls, AutoIsARouteOfTheTopologyAndTheRequestsExpected) {
     const auto regions = test::conformance_topologies(num_ranks).back();
     for (const count_t expected : {count_t{0}, count_t{1} << 30}) {
         distributed_array<int> a({comm, regions}, num_entries, {.expected_requests = expected});
-        EXPECT_EQ(a.route(),
-                  choose_array_route(regions, expected, {4, sizeof(int)}, machine_of(comm)));
+        EXPECT_EQ(a.route(), array_route_rule(regions, expected, {4, sizeof(int)}, machine_of(comm))
+                                 .route_for_next());
         a.close();
     }
     distributed_array<int> plain(where, num_entries, {.transport = array_transport::plain});

@@ -14,7 +14,8 @@ class DistributedArray : public test::AllRanks {};
 TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
     const auto regions = num_ranks == 8 ? topology::from_string("4x2") : one_region;
     const auto route_for = [&](count_t num_requests) {
-        return choose_array_route(regions, num_requests, {4, sizeof(int)}, machine_of(comm));
+        return array_route_rule(regions, num_requests, {4, sizeof(int)}, machine_of(comm))
+            .route_for_next();
     };
     const auto for_few = route_for(0);
     EXPECT_EQ(for_few == "direct", num_ranks != 8);

@@ -20,7 +20,7 @@ const topology& eight_ranks() {
 }
 
 std::string chosen(count_t num_requests, const request_size& size) {
-    return choose_array_route(eight_ranks(), num_requests, size, slow_overheads());
+    return array_route_rule(eight_ranks(), num_requests, size, slow_overheads()).route_for_next();
 }
 
 // grid:2 takes 250 + 3 n and 250 + 2 n ns for 4 bytes, there as back: 1400 for n = 180.
@@ -41,12 +41,14 @@ TEST(ArrayRouteRule, CountsTheBytesOfIndicesAndOfItems) {
 
 TEST(ArrayRouteRule, HasOneRouteWhereDirectIsCheapestAnyway) {
     for (const count_t num_requests : {count_t{0}, count_t{1} << 20})
-        EXPECT_EQ(choose_array_route(topology::one_region(2), num_requests), "direct");
+        EXPECT_EQ(array_route_rule(topology::one_region(2), num_requests).route_for_next(),
+                  "direct");
 }
 
 TEST(ArrayRouteRule, TakesDirectForAHundredItemsInAMessageOnTheMachineAssumed) {
-    EXPECT_EQ(choose_array_route(topology::from_string("4x4"), 16 * 64), "locality:1");
-    EXPECT_EQ(choose_array_route(topology::from_string("4x4"), 16 * 128), "direct");
+    EXPECT_EQ(array_route_rule(topology::from_string("4x4"), 16 * 64).route_for_next(),
+              "locality:1");
+    EXPECT_EQ(array_route_rule(topology::from_string("4x4"), 16 * 128).route_for_next(), "direct");
 }
 
 }  // namespace
