@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Real programs that nobody changed, and replicas of loops of some: with MPI alone, and under libcrossdock_mpi.so.
 
-usage: run.py LIBRARY FOLDER [CLIENT...]
+usage: run.py LIBRARY FOLDER [--untimed] [CLIENT...]
+       run.py --page
 
 LIBRARY is libcrossdock_mpi.so, with libcrossdock_petsc.so beside it; FOLDER keeps what is downloaded, built and
 recorded, in clients.jsonl. A client of which something cannot be installed is skipped. All is for Debian 12 and its
-Open MPI. conformance.py has mpi4py.
+Open MPI. conformance.py has mpi4py. --untimed measures no times. --page writes the table of the record beside the page
+into the page.
 """
 import json
 import os
@@ -13,13 +15,18 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
+from conformance import row_of
 from programs import CannotInstall, Programs, last_change, must
 
 ROUTES = ["auto", "direct", "two_step", "three_step", "hypercube", "grid:2", "locality"]
 OWN_FOLDER = Path(__file__).parent.resolve()
 PROJECT = OWN_FOLDER.parents[1]
+PAGE = PROJECT / "satellites/drop_in/docs/clients.md"
+RECORD = PAGE.with_suffix(".jsonl")
 NO_ROUTE = "no_such_route"
+COUNTED_ROUTE = "three_step+alltoallv"
 # Four emulated nodes of four ranks; a program is timed on each rank, without what starts it.
 NUM_TIMED_RUNS = 3
 NODES = [PROJECT / "tools/emulated-cluster", "--nodes", "4", "--ppn", "4", "--", "env"]
@@ -27,10 +34,11 @@ TIMED = ["bash", "-c", "TIMEFORMAT='took %R'; time \"$0\" \"$@\""]
 
 
 class Clients(Programs):
-    """Compares with all routes what a program says, and measures it."""
+    """Compares with all routes what a program says, counts what it calls, and measures it."""
 
-    def __init__(self, library, folder):
+    def __init__(self, library, folder, is_timed):
         super().__init__(library, folder)
+        self.is_timed = is_timed
         self.rows = {}
 
     def row(self, name):
@@ -59,8 +67,8 @@ class Clients(Programs):
         self.expect(f"{name}, calls are taken over", done.returncode != 0 and says in said, said)
 
     def measure(self, name, what, command, **environment):
-        """The slowest rank's seconds on four emulated nodes, with MPI alone and under the drop-in in turn, and the
-        calls that it reports."""
+        """The calls that the drop-in reports with a route, on 5 ranks; and the slowest rank's seconds on four emulated
+        nodes, with MPI alone and under the drop-in in turn."""
         def seconds(**more):
             asked = [f"{key}={value}" for key, value in (environment | more).items()]
             done = subprocess.run(["timeout", "-k", "5", "600", *NODES, *asked, *TIMED, *map(str, command)],
@@ -74,16 +82,18 @@ class Clients(Programs):
         report = self.folder / "report.json"
         report.unlink(missing_ok=True)
         row = self.row(name) | {"what": what, "mpi_seconds": [], "drop_in_seconds": [], "calls": {}}
+        done = self.run(5, command, environment | {"CROSSDOCK_ROUTE": COUNTED_ROUTE, "CROSSDOCK_REPORT": report})
+        if done.returncode != 0:
+            raise CannotInstall(f"{name}: {done.stderr[-500:]}")
         self.rows[name] = row
-        taken = {"LD_PRELOAD": self.library, "CROSSDOCK_TAKE": "alltoallv"}
-        for run in range(NUM_TIMED_RUNS):
-            row["mpi_seconds"].append(seconds())
-            row["drop_in_seconds"].append(seconds(**taken, **({"CROSSDOCK_REPORT": report} if run == 0 else {})))
         for line in report.read_text().splitlines() if report.exists() else []:
             call = json.loads(line)
             sums = row["calls"].setdefault(call["function"], [0, 0])
             sums[0] += call["calls"]
             sums[1] += call["along_plan"]
+        for _ in range(NUM_TIMED_RUNS if self.is_timed else 0):
+            row["mpi_seconds"].append(seconds())
+            row["drop_in_seconds"].append(seconds(LD_PRELOAD=self.library, CROSSDOCK_TAKE="alltoallv"))
         print(f"{name}, {what}: {row['mpi_seconds']} s, with the drop-in {row['drop_in_seconds']} s; {row['calls']}",
               flush=True)
 
@@ -245,8 +255,33 @@ CLIENTS = {"petsc": petsc, "petsc_type": petsc_type, "dolfinx": dolfinx, "neuron
            "hypre": hypre, "p4est": p4est, "dealii": dealii}
 
 
+# The page
+
+def table(rows):
+    lines = [row_of(["program", "commit", "ranks", "runs", "counted", "calls by plan", "MPI alone", "drop-in"]),
+             "|---" * 8 + "|"]
+    for row in rows:
+        calls = ", ".join(f"`{function}` {by_plan:,} of {number:,}"
+                          for function, (number, by_plan) in sorted(row["calls"].items()))
+        runs = f"{row['runs']}" + (f", **{row['differ']} differ**" if row["differ"] else "")
+        seconds = [f"{median(row[key]):.2f} s" if row[key] else "–" for key in ("mpi_seconds", "drop_in_seconds")]
+        lines.append(row_of([row["program"], row["commit"], ", ".join(map(str, row["ranks"])), runs, row["what"],
+                             calls or "none", *seconds]))
+    return lines
+
+
+def read_record(file=RECORD):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def write_page():
+    before, _, _ = PAGE.read_text().partition("\n| program |")
+    PAGE.write_text(before + "\n" + "\n".join(table(read_record())) + "\n")
+
+
 def main(library, folder, *names):
-    on = Clients(library, folder)
+    on = Clients(library, folder, "--untimed" not in names)
+    names = [name for name in names if name != "--untimed"]
     commit = last_change()
     record = on.folder / "clients.jsonl"
     for name in names or CLIENTS:
@@ -256,15 +291,17 @@ def main(library, folder, *names):
         except CannotInstall as reason:
             on.num_skipped += 1
             print(f"skipped {name}: {reason}", flush=True)
-        known = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
+        known = read_record(record) if record.exists() else []
         rows = {row["program"]: row for row in known} | {row["program"]: row | {"commit": commit}
-                                                         for row in on.rows.values()}
+                                                         for row in on.rows.values() if "calls" in row}
         record.write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
     print(f"{on.num_passed} passed, {on.num_failed} failed, {on.num_skipped} skipped")
     return on.num_failed > 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or not set(sys.argv[3:]) <= set(CLIENTS):
+    if sys.argv[1:] == ["--page"]:
+        sys.exit(write_page())
+    if len(sys.argv) < 3 or not set(sys.argv[3:]) <= {"--untimed", *CLIENTS}:
         sys.exit(f"{__doc__}\nclients: {', '.join(CLIENTS)}")
     sys.exit(main(*sys.argv[1:]))
