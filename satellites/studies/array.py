@@ -42,8 +42,9 @@ RUNS = [
       for workload, graph, log_edges, uncombined in (
           ("boruvka", "rgg", 12, "grid:2,hypercube"), ("neighborhood", "gnm", 12, "hypercube"),
           ("neighborhood", "rgg", 15, "grid:2,hypercube"))),
-    ["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "pointers", "--graphs", "rmat_unscrambled",
-     "--collective-stages", "--routes", "grid:2,grid:3,hypercube", "--uncombined", "grid:2,hypercube"],
+    *(["--ranks", 4096, "--edges-per-rank", 1 << 15, "--workloads", "pointers", "--graphs", graph,
+       "--collective-stages", "--routes", "grid:2,grid:3,hypercube", "--uncombined", uncombined]
+      for graph, uncombined in (("rmat_unscrambled", "grid:2,hypercube"), ("gnm", "grid:2,grid:3,hypercube"))),
     # The study's sizes, whose vertices hold their own edges, and its collectives in each stage; below its sort, too.
     *(["--ranks", 4096, "--edges-per-rank", 1 << log_edges, "--workloads", workload, "--graphs", graph, *more,
        "--search", "--collective-stages", "--routes", routes, "--uncombined", uncombined]

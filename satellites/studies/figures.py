@@ -358,7 +358,7 @@ def array_rows(record):
         Row("Fig. 5.1c", "G(n,m): routes win, combining adds 15 %",
             f"{best_of(gnm, True):.1f} over plain, best on best {percent(added(gnm))}",
             judged(best_of(gnm, False) > 1 and are_near((added(gnm), 0.15)), fitted=True),
-            "2^12 edges of a rank, not 2^17"),
+            "2^12 edges of a rank, which its vertices ask for"),
         Row("Fig. 5.2", "R-MAT: sort is fastest, with many dimensions", f"measured on 8 ranks: {fastest}", OTHER,
             "measured with neighborhood, not Borůvka, on two cores"),
         Row("Fig. 5.3", "random geometric: routes lose alone, win with combining",
