@@ -1,6 +1,6 @@
 #include "tools/crossdock/exchange_input.hpp"
 
-#include "bench/exchange/problem.hpp"
+#include "crossdock/sparse_exchange.hpp"
 #include "tools/crossdock/algorithm_names.hpp"
 
 namespace crossdock::tool {
@@ -9,31 +9,14 @@ namespace {
 
 bool is_of_one_size(const exchange_choice& options) { return options.values == "pattern"; }
 
-template <class T>
-std::vector<sized_message> sizes_of(const constant_messages<T>& messages) {
-    const count_t bytes = messages.count * static_cast<count_t>(sizeof(T));
+// A rank tells each owner of columns that it needs: how many they are, or which.
+std::vector<sized_message> sizes_of(const neighbor_list& asked, bool has_one_size) {
     std::vector<sized_message> sizes;
-    for (const rank_t destination : messages.destinations) sizes.push_back({destination, bytes});
-    return sizes;
-}
-
-template <class T>
-std::vector<sized_message> sizes_of(const variable_messages<T>& messages) {
-    std::vector<sized_message> sizes;
-    for (std::size_t m = 0; m < messages.destinations.size(); ++m) {
-        sizes.push_back(
-            {messages.destinations[m], messages.counts[m] * static_cast<count_t>(sizeof(T))});
+    for (std::size_t e = 0; e < asked.size(); ++e) {
+        const auto bytes = has_one_size ? sizeof(int) : sizeof(count_t) * asked[e].size();
+        sizes.push_back({asked.ranks[e], static_cast<count_t>(bytes)});
     }
     return sizes;
-}
-
-// Without the rows, which no message is about.
-bench::share share_of(halo&& rank) {
-    bench::share part;
-    part.exchange = std::move(rank.exchange);
-    part.item_columns = std::move(rank.owned_columns);
-    part.slot_columns = std::move(rank.ghost_columns);
-    return part;
 }
 
 }  // namespace
@@ -41,12 +24,8 @@ bench::share share_of(halo&& rank) {
 messages_of_all messages_of(const bench::workload& work, const exchange_choice& options) {
     const bool has_one_size = is_of_one_size(options);
     messages_of_all messages;
-    for (auto& rank : halos_from_matrix(work.matrix, work.owners)) {
-        const auto part = share_of(std::move(rank));
-        messages.push_back(has_one_size
-                               ? sizes_of(bench::sparse::make_pattern_problem(part).messages())
-                               : sizes_of(bench::sparse::make_indices_problem(part).messages()));
-    }
+    for (const auto& rank : halos_from_matrix(work.matrix, work.owners))
+        messages.push_back(sizes_of(rank.exchange.receives, has_one_size));
     return messages;
 }
 
