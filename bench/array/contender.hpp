@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "bench/array/rank_program.hpp"
 #include "crossdock/distributed_array.hpp"
+#include "tools/inputs/array/rank_program.hpp"
 
 namespace crossdock::bench::array {
 

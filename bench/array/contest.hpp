@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bench/array/contender.hpp"
-#include "bench/array/counts.hpp"
-#include "bench/array/workload.hpp"
 #include "bench/common/stopwatch.hpp"
+#include "tools/inputs/array/counts.hpp"
+#include "tools/inputs/array/workload.hpp"
 
 namespace crossdock::bench::array {
 

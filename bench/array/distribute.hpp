@@ -2,8 +2,8 @@
 /// @brief How the ranks get their parts of a workload.
 #pragma once
 
-#include "bench/array/workload.hpp"
 #include "crossdock/communicator.hpp"
+#include "tools/inputs/array/workload.hpp"
 
 namespace crossdock::bench::array {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/communicator.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace crossdock::bench {
 

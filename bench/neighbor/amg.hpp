@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/communicator.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace crossdock::bench {
 

@@ -2,7 +2,7 @@
 /// @brief The matrix that multigrid is set up for.
 #pragma once
 
-#include "bench/common/workload.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace crossdock::bench {
 

@@ -1,6 +1,6 @@
-#include "bench/common/drop_in_library.hpp"
 #include "bench/neighbor/contender.hpp"
 #include "bench/neighbor/neighbor_functions.hpp"
+#include "tools/crossdock/drop_in_library.hpp"
 
 namespace crossdock::bench {
 
@@ -179,7 +179,8 @@ entrant make_entrant(const std::string& name, provider (*find)(const communicato
 }  // namespace
 
 std::vector<entrant> neighborhood_collectives() {
-    const std::string no_library = find_drop_in_library().empty() ? no_drop_in_library : "";
+    const std::string no_library =
+        tool::find_drop_in_library().empty() ? tool::no_drop_in_library : "";
     const std::string no_init = functions_of_mpi().make_persistent == nullptr
                                     ? "this MPI has no MPI_Neighbor_alltoallv_init"
                                     : "";

@@ -2,8 +2,8 @@
 
 #include <dlfcn.h>
 
-#include "bench/common/drop_in_library.hpp"
 #include "crossdock/error.hpp"
+#include "tools/crossdock/drop_in_library.hpp"
 
 #ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
 #define CROSSDOCK_NEIGHBOR_INIT MPI_Neighbor_alltoallv_init
@@ -20,8 +20,8 @@ namespace {
 class drop_in_library {
   public:
     drop_in_library() {
-        const auto path = find_drop_in_library();
-        if (path.empty()) throw error(errc::file_error, no_drop_in_library);
+        const auto path = tool::find_drop_in_library();
+        if (path.empty()) throw error(errc::file_error, tool::no_drop_in_library);
         // Never closed: MPI calls it until MPI_Finalize.
         handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle_ == nullptr) throw error(errc::file_error, dlerror());

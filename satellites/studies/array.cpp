@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/array/lockstep.hpp"
 #include "satellites/studies/batch_time.hpp"
 #include "satellites/studies/print_record.hpp"
+#include "tools/inputs/array/lockstep.hpp"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/array/rank_program.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/simulate.hpp"
 #include "satellites/studies/request_walk.hpp"
+#include "tools/inputs/array/rank_program.hpp"
 
 namespace crossdock::bench::studies {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 #include "satellites/studies/print_record.hpp"
 #include "src/plan/planning_rounds.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace {
 
@@ -95,7 +95,7 @@ json run(const study_options& options) {
         const auto regions = topology::from_string(
             fmt::format("{}x{}", num_ranks / options.region_size, options.region_size));
         const auto work =
-            bench::load_workload(fmt::format("random:{}", options.num_partners), "block", regions);
+            load_workload(fmt::format("random:{}", options.num_partners), "block", regions);
         std::vector<pattern> patterns;
         for (auto& rank : halos_from_matrix(work.matrix, work.owners))
             patterns.push_back(std::move(rank.exchange));

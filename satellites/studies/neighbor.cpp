@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 #include "satellites/studies/print_record.hpp"
 #include "satellites/studies/replay.hpp"
+#include "tools/inputs/hierarchy.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ struct contender {
     bool is_deduplicated;
 };
 
-rank_t num_parts(const bench::hierarchy_level& level) {
+rank_t num_parts(const hierarchy_level& level) {
     return static_cast<rank_t>(level.starts.size()) - 1;
 }
 
@@ -46,7 +46,7 @@ rank_t num_parts(const bench::hierarchy_level& level) {
 //
 //     4 columns, 2 rows, 2 columns kept        parts 0 1 2 3    become    0 1
 //                                                    4 5 6 7
-bench::hierarchy_level cut(const bench::hierarchy_level& level, rank_t num_columns, rank_t kept) {
+hierarchy_level cut(const hierarchy_level& level, rank_t num_columns, rank_t kept) {
     const rank_t num_rows = num_parts(level) / num_columns * kept / num_columns;
     const auto is_kept = [&](rank_t part) {
         return part % num_columns < kept && part / num_columns < num_rows;
@@ -54,7 +54,7 @@ bench::hierarchy_level cut(const bench::hierarchy_level& level, rank_t num_colum
     const auto renumber = [&](rank_t part) {
         return part / num_columns * kept + part % num_columns;
     };
-    bench::hierarchy_level result;
+    hierarchy_level result;
     result.starts.push_back(0);
     for (rank_t part = 0; part < num_parts(level); ++part) {
         if (!is_kept(part)) continue;
@@ -68,8 +68,8 @@ bench::hierarchy_level cut(const bench::hierarchy_level& level, rank_t num_colum
     return result;
 }
 
-std::vector<pattern> patterns_of(const bench::hierarchy_level& level, rank_t num_ranks) {
-    const auto work = bench::fold(level, num_ranks);
+std::vector<pattern> patterns_of(const hierarchy_level& level, rank_t num_ranks) {
+    const auto work = fold(level, num_ranks);
     std::vector<pattern> patterns;
     for (auto& rank : halos_from_matrix(work.matrix, work.owners))
         patterns.push_back(std::move(rank.exchange));
@@ -119,7 +119,7 @@ json replay(const rank_layout& layout, const std::vector<pattern>& patterns, con
     return result;
 }
 
-json level_json(const bench::hierarchy_level& level, const rank_layout& layout, const machine& m,
+json level_json(const hierarchy_level& level, const rank_layout& layout, const machine& m,
                 bool has_only_the_studys) {
     const auto patterns = patterns_of(level, layout.num_ranks());
     json result{{"rows", level.starts.back()}};
@@ -135,8 +135,8 @@ json level_json(const bench::hierarchy_level& level, const rank_layout& layout, 
     return result;
 }
 
-json case_json(const char* scaling, const std::vector<bench::hierarchy_level>& levels,
-               rank_t num_ranks, const study_options& options, const machine& m) {
+json case_json(const char* scaling, const std::vector<hierarchy_level>& levels, rank_t num_ranks,
+               const study_options& options, const machine& m) {
     const auto layout = layout_of(num_ranks, options);
     json of_levels = json::array();
     for (const auto& level : levels) {
@@ -153,12 +153,12 @@ json case_json(const char* scaling, const std::vector<bench::hierarchy_level>& l
 
 json run(const study_options& options) {
     const auto m = load_machine(options.machine_name);
-    const auto levels = bench::read_hierarchy(options.folder);
+    const auto levels = read_hierarchy(options.folder);
     json cases = json::array();
     for (const rank_t num_ranks : options.ranks)
         cases.push_back(case_json("strong", levels, num_ranks, options, m));
     for (const rank_t kept : options.cuts) {
-        std::vector<bench::hierarchy_level> part;
+        std::vector<hierarchy_level> part;
         for (const auto& level : levels) part.push_back(cut(level, options.num_columns, kept));
         cases.push_back(case_json("weak", part, num_parts(part.front()), options, m));
     }

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/simulate.hpp"
 #include "satellites/studies/print_record.hpp"
 #include "src/schedule/exchange_schedule.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace {
 
@@ -31,7 +31,7 @@ struct study_options {
 using messages_of_all = std::vector<std::vector<sized_message>>;
 
 // What the owners of columns are told: how many are needed, or which.
-messages_of_all messages_of(const bench::workload& work, bool is_pattern) {
+messages_of_all messages_of(const workload& work, bool is_pattern) {
     constexpr count_t number_bytes = 4;
     constexpr count_t index_bytes = 8;
     messages_of_all messages;
@@ -86,7 +86,7 @@ json run(const study_options& options) {
     };
     const auto m = load_machine(options.machine_name);
     const rank_layout layout(topology::from_string(options.regions));
-    const auto work = bench::load_workload(options.file, "block", layout.regions());
+    const auto work = load_workload(options.file, "block", layout.regions());
     const auto messages = messages_of(work, options.values == "pattern");
     json algorithms = json::array();
     for (const auto& [name, method, variant] : contenders) {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 #include "crossdock/schedule.hpp"
 #include "crossdock/simulate.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace {
 
@@ -134,7 +134,7 @@ json run(const study_options& options) {
     for (const auto& file : options.files) {
         for (const rank_t num_ranks : options.ranks) {
             const rank_layout layout(regions_of(num_ranks));
-            const auto work = bench::load_workload(file, options.partition, layout.regions());
+            const auto work = load_workload(file, options.partition, layout.regions());
             std::vector<pattern> patterns;
             for (auto& rank : halos_from_matrix(work.matrix, work.owners))
                 patterns.push_back(std::move(rank.exchange));

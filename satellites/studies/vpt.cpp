@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/plan.hpp"
 #include "satellites/studies/drawn_patterns.hpp"
 #include "satellites/studies/link_loads.hpp"
@@ -20,6 +19,7 @@
 #include "satellites/studies/replay.hpp"
 #include "satellites/studies/store_and_forward.hpp"
 #include "src/plan/place_ranks.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace {
 
@@ -64,12 +64,11 @@ void write_owners(const std::string& path, const partition& owners) {
 }
 
 // METIS takes minutes for many parts.
-bench::workload load(const std::string& file, const study_options& options,
-                     const topology& regions) {
-    if (options.cache.empty()) return bench::load_workload(file, options.partition, regions);
+workload load(const std::string& file, const study_options& options, const topology& regions) {
+    if (options.cache.empty()) return load_workload(file, options.partition, regions);
     const auto path = cached_owners(file, options);
-    if (std::filesystem::exists(path)) return bench::load_workload(file, "file:" + path, regions);
-    auto work = bench::load_workload(file, options.partition, regions);
+    if (std::filesystem::exists(path)) return load_workload(file, "file:" + path, regions);
+    auto work = load_workload(file, options.partition, regions);
     if (work.matrix.num_rows != work.matrix.num_columns)
         throw error(errc::size_mismatch, file + " is not square");
     write_owners(path, work.owners);
@@ -95,7 +94,7 @@ struct exchange {
     std::vector<count_t> nonzeros;
 };
 
-std::vector<count_t> nonzeros_of_ranks(const bench::workload& work) {
+std::vector<count_t> nonzeros_of_ranks(const workload& work) {
     std::vector<count_t> nonzeros(static_cast<std::size_t>(work.owners.num_ranks));
     for (count_t row = 0; row < work.matrix.num_rows; ++row) {
         const auto owner = work.owners.row_owner[static_cast<std::size_t>(row)];

@@ -12,7 +12,7 @@ from collections import defaultdict
 
 from checker import check
 
-FOLDERS = ("include", "src", "satellites", "tools", "bench", "examples")
+FOLDERS = ("include", "src", "satellites", "tools", "bench", "verbs", "examples")
 UNNAMED = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
 # What the formatter leaves at the beginning of a line: a namespace, or a type that lies in no other type.
 NAMESPACE_OR_TYPE = re.compile(

@@ -30,7 +30,8 @@ RETIRED = {
     "verdicts?": "agreement",
     "worker_(?:leaving|progress|receiving)": "filling_buffers, worker_buffers, stream_delivery",
 }
-FOLDERS = ("include", "src", "satellites", "tools", "bench", "tests", "examples", "docs", "machines")
+FOLDERS = ("include", "src", "satellites", "tools", "bench", "verbs", "tests", "examples", "docs",
+           "machines")
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".json", ".md", ".py"}
 WORD = re.compile(
     "|".join(f"(?P<w{i}>(?<![A-Za-z]){word}(?![A-Za-z]))" for i, word in enumerate(RETIRED)), re.IGNORECASE

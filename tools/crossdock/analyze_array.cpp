@@ -4,13 +4,13 @@
 #include <numeric>
 #include <optional>
 
-#include "bench/array/lockstep.hpp"
 #include "crossdock/detail/array/combining.hpp"
 #include "src/array/route_rule.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
+#include "tools/inputs/array/lockstep.hpp"
 #include "tools/inputs/plan_batch.hpp"
 
 namespace crossdock::tool {

@@ -31,8 +31,7 @@ std::vector<algorithm_report> count_all(const std::vector<std::string>& names,
                                         const analyze_input& input, const exchange_choice& options,
                                         const topology& regions) {
     progress done("analyze");
-    const auto messages =
-        messages_of(bench::load_workload(input.file, input.partition, regions), options);
+    const auto messages = messages_of(load_workload(input.file, input.partition, regions), options);
     std::vector<algorithm_report> reports;
     for (const auto& name : names) {
         done.tell(fmt::format("algorithm {}", name));

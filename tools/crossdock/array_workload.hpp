@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/array/counts.hpp"
-#include "bench/array/workload.hpp"
 #include "crossdock/detail/array/combining.hpp"
 #include "crossdock/topology.hpp"
 #include "tools/crossdock/statistics_json.hpp"
+#include "tools/inputs/array/counts.hpp"
+#include "tools/inputs/array/workload.hpp"
 
 namespace crossdock::tool {
 

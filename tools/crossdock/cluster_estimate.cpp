@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
-#include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/route_choice.hpp"
 #include "tools/crossdock/pattern_input.hpp"
+#include "tools/inputs/hierarchy.hpp"
 
 namespace crossdock::tool {
 
 std::string cluster_estimate(const std::string& file, const std::string& partition,
                              count_t item_bytes) {
     // Other partitions, and recorded hierarchies, are of as many ranks as they were made for.
-    if (partition != "block" || bench::is_hierarchy(file)) return {};
+    if (partition != "block" || is_hierarchy(file)) return {};
     pattern_input input;
     input.file = file;
     input.num_ranks = 64;

@@ -21,7 +21,7 @@ std::vector<sized_message> sizes_of(const neighbor_list& asked, bool has_one_siz
 
 }  // namespace
 
-messages_of_all messages_of(const bench::workload& work, const exchange_choice& options) {
+messages_of_all messages_of(const workload& work, const exchange_choice& options) {
     const bool has_one_size = is_of_one_size(options);
     messages_of_all messages;
     for (const auto& rank : halos_from_matrix(work.matrix, work.owners))

@@ -26,7 +26,7 @@ CLI::Option* add_exchange(CLI::App& verb, exchange_choice& options, const std::s
 using messages_of_all = std::vector<std::vector<sized_message>>;
 
 /// @brief What all ranks send in the exchange of `bench exchange`.
-messages_of_all messages_of(const bench::workload& work, const exchange_choice& options);
+messages_of_all messages_of(const workload& work, const exchange_choice& options);
 
 /// @brief The names of all algorithms that are asked for.
 /// @throws as `check_algorithms`

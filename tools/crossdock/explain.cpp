@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/neighbor/hierarchy.hpp"
 #include "satellites/simulator/src/replayed_choice.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/machine_input.hpp"
@@ -15,6 +14,7 @@
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
 #include "tools/crossdock/verbs.hpp"
+#include "tools/inputs/hierarchy.hpp"
 
 namespace crossdock::tool {
 
@@ -83,7 +83,7 @@ void print_json(const explain_options& options, const chooser& with,
                   {"dedup", with.how.deduplicate},
                   {"executor", options.executor},
                   {"replayed", options.num_replayed}};
-    if (bench::is_hierarchy(options.input.file)) {
+    if (is_hierarchy(options.input.file)) {
         document["levels"] = json::array();
         for (std::size_t k = 0; k < choices.size(); ++k) {
             auto level = choice_json(choices[k]);
@@ -138,8 +138,7 @@ void print_tables(const explain_options& options, const chooser& with,
           with.how.travel.shares_memory ? "ranks of a node share memory"
                                         : "messages inside nodes, too");
     for (std::size_t k = 0; k < choices.size(); ++k) {
-        print("{}",
-              bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
+        print("{}", is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
         print_choice(choices[k], options.num_replayed);
     }
 }

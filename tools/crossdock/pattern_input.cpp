@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/plan.hpp"
 #include "tools/crossdock/memory_limit.hpp"
+#include "tools/inputs/hierarchy.hpp"
 
 namespace crossdock::tool {
 
@@ -23,7 +23,7 @@ CLI::Option* add_partition(CLI::App& verb, const std::string& file, std::string&
                         "Who owns which rows: block | metis | metis:entries | random:SEED | FILE; "
                         "default: the .owners file of a pattern, or block");
     verb.parse_complete_callback([&file, &partition, option] {
-        if (option->empty()) partition = bench::default_partition(file);
+        if (option->empty()) partition = default_partition(file);
     });
     return option;
 }
@@ -38,7 +38,7 @@ CLI::Option* add_division(CLI::App& verb, pattern_input& input) {
     return add_partition(verb, input.file, input.partition);
 }
 
-std::vector<pattern> patterns_of(const bench::workload& work) {
+std::vector<pattern> patterns_of(const workload& work) {
     std::vector<pattern> patterns;
     for (auto& rank : halos_from_matrix(work.matrix, work.owners))
         patterns.push_back(std::move(rank.exchange));
@@ -46,11 +46,11 @@ std::vector<pattern> patterns_of(const bench::workload& work) {
 }
 
 std::vector<pattern> load_patterns(const pattern_input& input, const topology& regions) {
-    return patterns_of(bench::load_workload(input.file, input.partition, regions));
+    return patterns_of(load_workload(input.file, input.partition, regions));
 }
 
-std::vector<bench::workload> load_all_levels(const pattern_input& input, const topology& regions) {
-    auto levels = bench::load_levels(input.file, input.partition, regions);
+std::vector<workload> load_all_levels(const pattern_input& input, const topology& regions) {
+    auto levels = load_levels(input.file, input.partition, regions);
     for (const auto& level : levels) {
         if (regions.num_ranks() <= level.matrix.num_rows) continue;
         throw error(errc::size_mismatch,
@@ -60,7 +60,7 @@ std::vector<bench::workload> load_all_levels(const pattern_input& input, const t
     return levels;
 }
 
-bench::workload load_one_level(const pattern_input& input, const topology& regions) {
+workload load_one_level(const pattern_input& input, const topology& regions) {
     auto levels = load_all_levels(input, regions);
     if (levels.size() == 1) return std::move(levels.front());
     throw error(errc::invalid_argument, fmt::format("{0} has {1} levels; {0}:0 is the first one",

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/pattern.hpp"
+#include "tools/inputs/workload.hpp"
 
 namespace crossdock::tool {
 
@@ -23,7 +23,7 @@ struct pattern_input {
     topology regions() const;
 };
 
-/// @brief Adds --partition, which is `bench::default_partition` of the file if it is not given.
+/// @brief Adds --partition, which is `default_partition` of the file if it is not given.
 CLI::Option* add_partition(CLI::App& verb, const std::string& file, std::string& partition);
 
 /// @brief Adds --ranks, --topology and --partition.
@@ -31,21 +31,21 @@ CLI::Option* add_partition(CLI::App& verb, const std::string& file, std::string&
 CLI::Option* add_division(CLI::App& verb, pattern_input& input);
 
 /// @brief The exchange of y = A x among all ranks, entry p for rank p.
-std::vector<pattern> patterns_of(const bench::workload& work);
+std::vector<pattern> patterns_of(const workload& work);
 
 /// @brief The patterns of FILE.
-/// @throws as `bench::load_workload`
+/// @throws as `load_workload`
 std::vector<pattern> load_patterns(const pattern_input& input, const topology& regions);
 
 /// @brief The workloads of FILE: the levels of a hierarchy, finest first, or the one there is.
-/// @throws as `bench::load_levels`
+/// @throws as `load_levels`
 /// @throws error(errc::size_mismatch)  there are more ranks than rows, or than the hierarchy was
 /// recorded on
-std::vector<bench::workload> load_all_levels(const pattern_input& input, const topology& regions);
+std::vector<workload> load_all_levels(const pattern_input& input, const topology& regions);
 
 /// @brief The one workload of FILE.
 /// @throws as `load_all_levels`
 /// @throws error(errc::invalid_argument)  there are several levels
-bench::workload load_one_level(const pattern_input& input, const topology& regions);
+workload load_one_level(const pattern_input& input, const topology& regions);
 
 }  // namespace crossdock::tool

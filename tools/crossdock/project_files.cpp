@@ -1,6 +1,6 @@
 #include "tools/crossdock/project_files.hpp"
 
-#include "bench/common/program_folder.hpp"
+#include "tools/crossdock/program_folder.hpp"
 
 namespace crossdock::tool {
 
@@ -8,7 +8,7 @@ namespace fs = std::filesystem;
 
 fs::path project_file(const std::string& folder, const std::string& source_folder,
                       const std::string& name) {
-    auto installed = bench::program_folder() / CROSSDOCK_INSTALLED_FILES / folder / name;
+    auto installed = program_folder() / CROSSDOCK_INSTALLED_FILES / folder / name;
     if (fs::exists(installed)) return installed.lexically_normal();
     return fs::path(CROSSDOCK_SOURCE_FILES) / source_folder / name;
 }

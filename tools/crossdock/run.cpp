@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/common/drop_in_library.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/drop_in_library.hpp"
 #include "tools/crossdock/linked_mpi.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -82,8 +82,8 @@ int run(const run_options& options) {
         setenv(name, value.c_str(), 1);
         std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
     };
-    const auto library = bench::find_drop_in_library();
-    if (library.empty()) throw error(errc::file_error, bench::no_drop_in_library);
+    const auto library = find_drop_in_library();
+    if (library.empty()) throw error(errc::file_error, no_drop_in_library);
     check_mpi(options.command, library);
     const char* const preloaded = std::getenv("LD_PRELOAD");
     set("LD_PRELOAD", library.string() + (preloaded ? std::string(":") + preloaded : ""));

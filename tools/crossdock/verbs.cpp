@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/common/program_folder.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
+#include "tools/crossdock/program_folder.hpp"
 
 namespace crossdock::tool {
 
@@ -126,7 +126,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
 // What builds the program of a verb, where it was left out.
 int report_missing(const verb_entry& verb) {
     if (!is_first_process()) return bad_input;
-    const auto build = bench::program_folder().parent_path().parent_path();
+    const auto build = program_folder().parent_path().parent_path();
     std::string target = verb.program;
     std::ranges::replace(target, '-', '_');
     report(std::filesystem::exists(build / "CMakeCache.txt")
@@ -139,7 +139,7 @@ int report_missing(const verb_entry& verb) {
 
 // Becomes the program that has the verb; both lie in one folder.
 int become(const verb_entry& verb, char* name, std::vector<std::string> words) {
-    const auto path = bench::program_folder() / verb.program;
+    const auto path = program_folder() / verb.program;
     std::vector<char*> arguments{name};
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

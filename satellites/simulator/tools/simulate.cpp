@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/neighbor/hierarchy.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/table.hpp"
 #include "tools/crossdock/verbs.hpp"
+#include "tools/inputs/hierarchy.hpp"
 
 namespace crossdock::tool {
 
@@ -102,7 +102,7 @@ void print_json(const simulate_options& options, const simulated_system& system,
     auto document = system_json(options, system);
     document["item_bytes"] = options.item_bytes;
     document["executor"] = options.is_loggp ? "persistent" : options.executor;
-    if (bench::is_hierarchy(options.input.file)) {
+    if (is_hierarchy(options.input.file)) {
         add_levels(document, levels);
     } else {
         document["routes"] = results_json(levels.front());
@@ -187,11 +187,10 @@ void print_table(const simulate_options& options, const simulated_system& system
           charging_text(options),
           options.is_loggp ? fmt::format("{}; priced without LogGP", legend) : legend);
     for (std::size_t k = 0; k < levels.size(); ++k) {
-        print("{}",
-              bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
+        print("{}", is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
         print_level(levels[k]);
     }
-    if (bench::is_hierarchy(options.input.file)) print_sums(levels);
+    if (is_hierarchy(options.input.file)) print_sums(levels);
 }
 
 int run(const simulate_options& options) {

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <thread>
 
-#include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 #include "crossdock/schedule.hpp"
@@ -15,6 +14,7 @@
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/replay_memory.hpp"
 #include "tools/crossdock/route_names.hpp"
+#include "tools/inputs/hierarchy.hpp"
 
 namespace crossdock::tool {
 

@@ -1,0 +1,58 @@
+#include "verbs/bench.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/pattern_input.hpp"
+
+namespace crossdock::tool {
+
+void add_input(CLI::App& benchmark, bench_input& input, const std::string& dense_help) {
+    benchmark
+        .add_option("FILE", input.file,
+                    "Matrix Market file, plain or gzip; or dense:K: " + dense_help)
+        ->required();
+    benchmark.add_option(
+        "--topology", input.topology_text,
+        "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: the nodes");
+    add_partition(benchmark, input.file, input.partition);
+}
+
+json record_head(const std::string& schema, const bench_input& input, const topology& regions) {
+    return {{"schema", schema},
+            {"version", CROSSDOCK_VERSION},
+            {"mpi", mpi_version()},
+            {"ranks", regions.num_ranks()},
+            {"topology", regions.to_string()},
+            {"file", input.file},
+            {"partition", input.partition}};
+}
+
+std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
+
+std::string reference_time::ratio(double median_seconds) const {
+    return fmt::format("{:.2f}", median_seconds / seconds);
+}
+
+std::string reference_time::legend() const {
+    return fmt::format("ratio: median divided by that of {}, {}; less than 1 is faster", name,
+                       which);
+}
+
+bool uses_mpi_alone(const std::string& name) {
+    return name.starts_with("mpi_") || name == "plain" || name == "alltoallv";
+}
+
+void add_bench(CLI::App& app, action& chosen) {
+    auto* verb = add_verb(app, "bench");
+    verb->require_subcommand(1);
+    add_bench_neighbor(*verb, chosen);
+    add_bench_hypre(*verb, chosen);
+    add_bench_exchange(*verb, chosen);
+    add_bench_gather(*verb, chosen);
+    add_bench_array(*verb, chosen);
+    add_bench_combine(*verb, chosen);
+    add_bench_stream(*verb, chosen);
+}
+
+}  // namespace crossdock::tool
