@@ -3,18 +3,19 @@
 # needs no MPI, is installed as it is.
 
 # crossdock_add_part(target MODULES m... [WITH_MPI] [SOURCES file...] [USES part...] [LINKS library...])
-# Sources are found by place: a new file in src/m needs no line here. The part that is built WITH_MPI also has the files
-# *_mpi.cpp of every module; the other parts have none of them.
+# Sources are found by place: a new file in src/m needs no line here, nor one in src/m/study, which has what only a study
+# compares with. The part that is built WITH_MPI also has the files *_mpi.cpp of every module; the others have none.
 function(crossdock_add_part target)
   cmake_parse_arguments(arg "WITH_MPI" "" "MODULES;SOURCES;USES;LINKS" ${ARGN})
   set(sources ${arg_SOURCES})
   foreach(module ${arg_MODULES})
-    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.cpp)
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.cpp
+      ${PROJECT_SOURCE_DIR}/src/${module}/study/*.cpp)
     list(FILTER files EXCLUDE REGEX "_mpi\\.cpp$")
     list(APPEND sources ${files})
   endforeach()
   if(arg_WITH_MPI)
-    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_mpi.cpp)
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_mpi.cpp ${PROJECT_SOURCE_DIR}/src/*/study/*_mpi.cpp)
     list(APPEND sources ${files})
   endif()
   add_library(${target} STATIC ${sources})

@@ -11,11 +11,11 @@
 #include "../context/named_context_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
-#include "array_window_mpi.hpp"
 #include "batch_routes.hpp"
 #include "batch_run_mpi.hpp"
 #include "batch_transport_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
+#include "study/array_window_mpi.hpp"
 
 namespace crossdock {
 

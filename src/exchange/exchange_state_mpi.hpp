@@ -12,7 +12,7 @@
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
 #include "shared_send_buffers.hpp"
-#include "windows_mpi.hpp"
+#include "study/windows_mpi.hpp"
 
 namespace crossdock {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "mailbox_mpi.hpp"
+#include "../mailbox_mpi.hpp"
 
 namespace crossdock {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "../base/collective_mpi.hpp"
+#include "../../base/collective_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {

@@ -1,5 +1,5 @@
-#include "../base/collective_mpi.hpp"
-#include "batch_transport_mpi.hpp"
+#include "../../base/collective_mpi.hpp"
+#include "../batch_transport_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "../base/collective_mpi.hpp"
-#include "../base/rank_fault_mpi.hpp"
-#include "array_index.hpp"
+#include "../../base/collective_mpi.hpp"
+#include "../../base/rank_fault_mpi.hpp"
+#include "../array_index.hpp"
 
 namespace crossdock {
 
