@@ -12,6 +12,7 @@
 /// | wait | `communicator::wait`, `communicator::progress`; `suspension` to wait on a stack of one's own |
 /// | tell MPI of an error | `error_code_of` |
 /// | take options of crossdock.h | `known_options` |
+/// | combine values of types that a program names when it runs | `for_each_operation`, `bytes_update`, `bytes_write` |
 /// | go on with something while others wait | `background_work`, `communicator::add_work` |
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "crossdock/communicator.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/crossdock.h"
+#include "crossdock/detail/array/bytes_operation_mpi.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 

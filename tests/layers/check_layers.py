@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on an include that points backward between modules, and on mpi.h outside the modules that may use it.
+"""Fails on an include that points backward, and on mpi.h outside the modules that may use it.
 
 usage: check_layers.py [project folder]
 """
@@ -144,6 +144,17 @@ def faults_of_exports(project, file, text):
             yield f"a namespace is opened without '{EXPORTED}'"
 
 
+def faults_outside_the_core(project):
+    """What the command line includes of the benchmarks, and satellites of what public headers include for them."""
+    for file in sorted(path for top in ("satellites", "tools") for path in (project / top).rglob("*.[ch]pp")):
+        name = file.relative_to(project)
+        for include in INCLUDE.findall(file.read_text(encoding="utf-8")):
+            if "tools" in name.parts and include.startswith("bench/"):
+                yield f"{name}: {include}: the command line may not use benchmarks"
+            if name.parts[2] == "src" and re.match("crossdock/detail/(?!base/)", include):
+                yield f"{name}: {include}: satellites include public headers"
+
+
 def find_faults(project):
     """All faults of a project, one sentence each."""
     project = project.resolve()
@@ -161,7 +172,7 @@ def find_faults(project):
         faults += (f"{name}: {fault}" for fault in faults_of_exports(project, file, text))
         for include in INCLUDE.findall(text):
             faults += (f"{name}: {fault}" for fault in faults_of_include(project, file, module, include))
-    return faults
+    return [*faults, *faults_outside_the_core(project)]
 
 
 if __name__ == "__main__":

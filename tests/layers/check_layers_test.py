@@ -65,6 +65,16 @@ CASES = [
         "src/plan/detail.hpp": "",
         "include/crossdock/plan.hpp": '#include "../../src/plan/detail.hpp"\n',
     }, ["include/crossdock/plan.hpp: ../../src/plan/detail.hpp is not installed"]),
+    ("benchmarks in the command line", {
+        "verbs/try.cpp": '#include "bench/common/share.hpp"\n',
+        "satellites/simulator/tools/simulate.cpp": '#include "bench/common/share.hpp"\n',
+        "tools/crossdock/info.cpp": '#include "bench/common/share.hpp"\n',
+    }, [f"{name}: bench/common/share.hpp: the command line may not use benchmarks"
+        for name in ("satellites/simulator/tools/simulate.cpp", "tools/crossdock/info.cpp")]),
+    ("the core's own headers in a satellite", {
+        "satellites/python/src/a.cpp": '#include "crossdock/detail/base/export.hpp"\n',
+        "satellites/python/src/b.cpp": '#include "crossdock/detail/plan/kept.hpp"\n',
+    }, ["satellites/python/src/b.cpp: crossdock/detail/plan/kept.hpp: satellites include public headers"]),
     ("an include that names no file", {"src/base/error.cpp": '#include "crossdock/base/eror.hpp"\n'},
      ["src/base/error.cpp: crossdock/base/eror.hpp does not exist"]),
 ]

@@ -6,7 +6,7 @@
 #include <boost/context/stack_context.hpp>
 #include <functional>
 
-#include "crossdock/detail/base/suspension.hpp"
+#include "crossdock/extend.hpp"
 
 namespace crossdock::drop_in {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "crossdock/detail/base/suspension.hpp"
+#include "crossdock/extend.hpp"
 #include "own_functions.hpp"
 #include "own_request.hpp"
 #include "progress.hpp"

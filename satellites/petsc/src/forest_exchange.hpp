@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
-#include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/pattern.hpp"
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "crossdock/detail/base/suspension.hpp"
+#include "crossdock/extend.hpp"
 
 namespace crossdock::python {
 

@@ -1,4 +1,4 @@
-#include "crossdock/detail/array/operations_mpi.hpp"
+#include "crossdock/extend.hpp"
 
 #include <algorithm>
 #include <complex>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/detail/stream/stream_core_mpi.hpp"
+#include "crossdock/stream.hpp"
 #include "support.hpp"
 
 namespace crossdock::python {

@@ -19,8 +19,7 @@
 
 #include "collective_call.hpp"
 #include "crossdock/context.hpp"
-#include "crossdock/detail/array/bytes_operation_mpi.hpp"
-#include "crossdock/detail/executor/copy_list.hpp"
+#include "crossdock/extend.hpp"
 
 namespace crossdock::python {
 
