@@ -208,6 +208,21 @@ NAMES_OF_FRAGMENTS = {
                       "extern stream<int> events, updates; void push_all(stream_port<std::uint64_t>&);"
                       "void handle(stream_port<std::uint64_t>&, const stream_batch<std::uint64_t>&);",
 }
+# Behind the recipe of a route: each of four ranks sends an item to the next one, through rank 0.
+RING_OVER_HUB = """
+#include "crossdock/plan.hpp"
+int main() {
+    using namespace crossdock;
+    const auto regions = topology::from_string("2x2");
+    std::vector<pattern> ring;
+    for (rank_t rank = 0; rank < 4; ++rank)
+        ring.push_back({.rank = rank, .num_ranks = 4, .num_items = 1, .num_slots = 1,
+                        .sends = {{(rank + 1) % 4}, {0, 1}, {0}}, .receives = {{(rank + 3) % 4}, {0, 1}, {0}}});
+    const auto plans = compile(regions, ring, *make_route("hub", regions));
+    verify(plans, ring);
+    return total_traffic(regions, plans[0]).messages == 3 ? 0 : 1;
+}
+"""
 # What holds behind each fragment, in their order.
 HALO_WAS_COMPUTED = "EXPECT(num_computed == num_steps); num_computed = 0;"
 GHOSTS_WERE_ADDED = "EXPECT(x[0] == 2 && x[1] == 4 && x[2] == 3 && x[3] == 4);"
@@ -461,32 +476,39 @@ class Docs(unittest.TestCase):
         self.run_program("CROSSDOCK_COMPILE_FORTRAN", "shown.f90",
                          FRAME_OF_FORTRAN % ("".join(procedures), "".join(blocks)))
 
-    def test_RecipeOfARouteCompiles(self):
+    def test_RecipeOfARouteCarriesItems(self):
         program, declaration, entry = recipe("A new route in ten minutes")
         declared = with_lines("src/route/routes.hpp", "std::unique_ptr<route> make_direct(", declaration)
         registered = with_lines("src/route/registry.cpp", '        {"direct"', entry)
         self.compile({"routes.hpp": declared, "hub.cpp": program, "registry.cpp": registered,
-                      "both.cpp": '#include "hub.cpp"\n#include "registry.cpp"\n'}, PROJECT / "src/route")
+                      "both.cpp": '#include "hub.cpp"\n#include "registry.cpp"\n' + RING_OVER_HUB},
+                     PROJECT / "src/route", run_as="CROSSDOCK_COMPILE_WITH_CORE")
 
-    def test_RecipeOfAnOperationCompiles(self):
+    def test_RecipeOfAnOperationCombines(self):
         operation, entry = recipe("A new operation")
         header, table = "crossdock/operation.hpp", "crossdock/detail/array/operations_mpi.hpp"
         self.compile({
             header: with_lines(f"include/{header}", "}  // namespace crossdock\n", operation),
             table: with_lines(f"include/{table}", "        use(named_operation<minimum>", entry),
-            "shown.cpp": f'#include "{table}"\nbool is_there() {{\nbool found = false;\ncrossdock::for_each_operation<int>('
+            "shown.cpp": f'#include "{table}"\nint main() {{\nbool found = false;\ncrossdock::for_each_operation<int>('
                          "[&](const auto& one) {\nif (one.in_mpi == MPI_LOR) found = one.apply(0, 5) == 1;\n});\n"
-                         "return found;\n}\nconst crossdock::logical_or used;\n",
-        })
+                         "return found ? 0 : 1;\n}\nconst crossdock::logical_or used;\n",
+        }, run_as="CROSSDOCK_COMPILE_AND_LINK")
 
-    def test_RecipeOfAVerbCompiles(self):
+    def test_RecipeOfAVerbAnswers(self):
         program, declaration, entry = recipe("A new verb of the command line")
         folder = "tools/crossdock"
         declared = with_lines(f"{folder}/verbs.hpp", "void add_info(", declaration)
         listed = with_lines(f"{folder}/verbs.cpp", '    verb_entry{"info"', entry)
-        self.compile({f"{folder}/verbs.hpp": declared, f"{folder}/regions.cpp": program, f"{folder}/verbs.cpp": listed,
-                      "both.cpp": f'#include "{folder}/regions.cpp"\n#include "{folder}/verbs.cpp"\n'},
-                     PROJECT, "-DCROSSDOCK_VERSION=\"0\"")
+        sources = "".join(f'#include "{folder}/{name}.cpp"\n'
+                          for name in ("regions", "verbs", "all_ranks", "output", "program_folder"))
+        printed = self.compile({
+            f"{folder}/verbs.hpp": declared, f"{folder}/regions.cpp": program, f"{folder}/verbs.cpp": listed,
+            "both.cpp": sources + "int main(int argc, char** argv) {\n"
+                        "return crossdock::tool::run_program(argc, argv, {&crossdock::tool::add_regions});\n}\n",
+        }, PROJECT, '-DCROSSDOCK_VERSION="0"', "-DFMT_HEADER_ONLY", run_as="CROSSDOCK_COMPILE_AND_LINK",
+            words=["regions", "1x2"])
+        self.assertIn(printed, [None, "rank 0 is in region 0\nrank 1 is in region 0\n"])
 
     def test_RecipeOfAnInterceptedFunctionCompiles(self):
         taken, in_fortran = recipe("A new intercepted MPI function")
@@ -516,17 +538,21 @@ class Docs(unittest.TestCase):
                                       capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def compile(self, files, folder_of_others=PROJECT / "include", *flags):
-        """The last file."""
+    def compile(self, files, folder_of_others=PROJECT / "include", *flags, run_as=None, words=()):
+        """The last file. If the variable `run_as` says how to link it, it runs with `words`; returns what it prints."""
+        is_run = bool(os.environ.get(run_as or ""))
         with tempfile.TemporaryDirectory() as folder:
             for name, code in files.items():
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(code)
-            compiler, *given = os.environ["CROSSDOCK_COMPILE"].split()
-            command = [compiler, f"-I{folder}", *given, *flags, f"-I{folder_of_others}", path]
-            done = subprocess.run(command, check=False, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+            compiler, *given = os.environ[run_as if is_run else "CROSSDOCK_COMPILE"].split()
+            program = Path(folder) / "shown"
+            command = [compiler, f"-I{folder}", *flags, f"-I{folder_of_others}", path, *given, "-o", program]
+            for command in [command, [program, *words]][:1 + is_run]:
+                done = subprocess.run(command, check=False, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout if is_run else None
 
 
 if __name__ == "__main__":

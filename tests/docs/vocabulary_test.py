@@ -104,10 +104,21 @@ def in_python(kind, classes):
     return words
 
 
-def fields(name):
-    """The fields of a structure of C."""
+def structure(name):
+    """The fields of a structure of C, in their order."""
     body = re.sub("//.*", "", re.search(rf"typedef struct crossdock_{name} {{(.*?)}} crossdock_{name};", C, re.DOTALL)[1])
-    return set(re.findall(r"(\w+)(?:\[\w+\]|\)\(\w+\))?;", body)) - OF_C
+    return re.findall(r"(\w+)(?:\[\w+\]|\)\([^)]*\))?;", body)
+
+
+def fields(name):
+    """Those that are no matter of C."""
+    return set(structure(name)) - OF_C
+
+
+def operations():
+    """What the table in C++ calls each operation, in C++, Python and MPI."""
+    table = (PROJECT / "include/crossdock/detail/array/operations_mpi.hpp").read_text(encoding="utf-8")
+    return re.findall(r'named_operation<(\w+)>\{"(\w+)", MPI_(\w+)', table)
 
 
 class Vocabulary(unittest.TestCase):
@@ -143,6 +154,24 @@ class Vocabulary(unittest.TestCase):
             words = in_python(where, classes) if where in classes else set(
                 re.findall(r'result\["(\w+)"\]', (PROJECT / "satellites/python/src" / where).read_text(encoding="utf-8")))
             self.assertEqual(fields(name) - words, NOT_PYTHON_FIELDS.get(name, set()), name)
+
+    def test_FortranHasTheStructuresOfC(self):
+        types = dict(re.findall(r"type, bind\(C\)(?:, public)? :: (?:crossdock_)?(\w+)\n(.*?)end type", FORTRAN, re.DOTALL))
+        found = {name: re.findall(r":: (\w+)(?:\(.*\))?(?: =|$)", body, re.MULTILINE) for name, body in types.items()}
+        for name in [*FIELDS, "exchange_options", "exchange_traffic"]:
+            with self.subTest(name):
+                self.assertEqual(found[name], structure(name))
+
+    def test_PythonHasTheOperationsOfTheTable(self):
+        text = (PYTHON / "_operations.py").read_text(encoding="utf-8")
+
+        self.assertEqual(re.findall(r'np\.\w+: "(\w+)"', text), [name for _, name, _ in operations()])
+        self.assertEqual(re.findall(r'\(MPI\.(\w+), "(\w+)"\)', text), [(op, name) for _, name, op in operations()])
+
+    def test_PagesNameTheOperationsOfTheTable(self):
+        for page in ("array", "gather-scatter"):
+            text = (PROJECT / f"docs/{page}.md").read_text(encoding="utf-8")
+            self.assertEqual([name for name, *_ in operations() if f"`{name}`" not in text], [], page)
 
     def test_PageOfCListsTheFunctions(self):
         page = (PROJECT / "docs/c.md").read_text(encoding="utf-8")
