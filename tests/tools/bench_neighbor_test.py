@@ -46,7 +46,7 @@ class BenchNeighbor(unittest.TestCase):
         found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--routes",
                       "direct,auto,auto:measure", "--executors", "auto")
 
-        routes = {"direct", "two_step", "three_step", "grid:2", "hypercube"}
+        routes = {route["name"] for route in crossdock_json("info")["routes"]}
         names = [contender["name"] for contender in found["contenders"]]
         self.assertEqual(names[-6:], 2 * ["direct"] + 2 * ["auto"] + 2 * ["auto:measure"])
         for contender in found["contenders"]:
@@ -54,7 +54,7 @@ class BenchNeighbor(unittest.TestCase):
             if contender["name"].startswith("auto"):
                 bench_record.check_seconds(self, contender["choose_seconds"])
                 self.assertEqual(len(contender["routes"]), 1)
-                self.assertLessEqual(set(contender["routes"]), routes)
+                self.assertLessEqual({name.partition(":")[0] for name in contender["routes"]}, routes)
             else:
                 self.assertIsNone(contender["choose_seconds"])
                 self.assertEqual(contender["routes"],

@@ -27,8 +27,8 @@ class Explain(unittest.TestCase):
         seconds = [candidate["seconds"] for candidate in found["candidates"]]
         self.assertEqual(seconds, sorted(seconds))
         self.assertEqual(found["route"], found["candidates"][0]["route"])
-        self.assertEqual({candidate["route"] for candidate in found["candidates"]},
-                         {"direct", "two_step", "three_step", "grid:2", "grid:3", "hypercube"})
+        self.assertLessEqual({"direct", "two_step", "three_step", "grid:2", "grid:3", "hypercube"},
+                             {candidate["route"] for candidate in found["candidates"]})
 
     def test_DocumentSaysWhatItIsFor(self):
         found = explain(MATRIX, "--ranks", 8, "--topology", "2x4", "--nodes", "4x2", "--no-deduplicate",
