@@ -261,6 +261,29 @@ TEST_F(NamedValues, SayWhatDiffersAndWhere) {
     }
 }
 
+TEST_F(NamedValues, AreComparedUnlessARankHasFailed) {
+    const auto other = [&](named_values& values) { values.add("seats", is_last); };
+    const auto same = [](named_values& values) { values.add("seats", 4); };
+    int num_runs = 0;
+    const auto run = [&](const equal_arguments& own, bool fails) {
+        on_all_or_none(
+            comm,
+            [&] {
+                ++num_runs;
+                if (fails && is_last) throw error(errc::file_error, "there is no ferry");
+            },
+            own);
+    };
+
+    run({"a ferry", same}, false);
+    expect_thrown(errc::file_error, last_rank, [&] { run({"a ferry", same}, true); });
+    expect_thrown(errc::file_error, last_rank, [&] { run({"a ferry", other}, true); });
+    if (num_ranks > 1)
+        expect_thrown(errc::invalid_argument, last_rank, [&] { run({"a ferry", other}, false); });
+
+    EXPECT_EQ(num_runs, num_ranks > 1 ? 4 : 3);
+}
+
 // What a rank has no memory to say, the others do not wait for.
 TEST_F(NamedValues, AreLeftOutWhereTheyCannotBeWritten) {
     if (num_ranks > 1) {
