@@ -3,11 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstring>
-#include <memory>
-#include <new>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -28,7 +24,6 @@ std::vector<chunk_ref> free_chunks(const chunk_memory& memory, std::uint32_t own
 }
 
 const std::vector<stream_channel> words{{8, 10}};
-const std::vector<stream_channel> words_and_records{{8, 10}, {0, 200}, {3, 7}};
 
 struct extras {
     int tag_bytes;
@@ -36,58 +31,6 @@ struct extras {
 };
 constexpr std::array all_extras{extras{0, 0}, extras{2, 0}, extras{4, 0},
                                 extras{0, 4}, extras{2, 4}, extras{4, 4}};
-
-TEST(ChunkShape, PartsFollowEachOther) {
-    for (const extras e : all_extras) {
-        for (const int group_size : {1, 3, 40}) {
-            const chunk_layout shape(words_and_records, group_size, e.tag_bytes, e.source_bytes);
-
-            EXPECT_GE(shape.links_at(), sizeof(chunk_state));
-            EXPECT_GE(shape.head_at(), shape.links_at() + index(group_size) * sizeof(chunk_ref));
-            EXPECT_EQ(shape.offsets_at(), shape.head_at() + sizeof(chunk_head));
-            EXPECT_GE(shape.items_at(), shape.offsets_at() + index(group_size + 1) * 4);
-            for (int c = 0; c < shape.num_channels(); ++c) {
-                const std::uint32_t capacity = shape.capacity(c);
-                const std::size_t items_end = shape.items_at() + capacity * shape.unit_bytes(c);
-                EXPECT_GE(shape.tags_at(c, capacity), items_end);
-                EXPECT_GE(shape.sources_at(c, capacity),
-                          shape.tags_at(c, capacity) + capacity * index(shape.tag_bytes(c)));
-                EXPECT_EQ(shape.end(c, capacity),
-                          shape.sources_at(c, capacity) + capacity * index(shape.source_bytes(c)));
-                EXPECT_GE(shape.stride(), shape.end(c, capacity));
-            }
-        }
-    }
-}
-
-TEST(ChunkShape, OffsetsAreExactForOneKnownShape) {
-    const chunk_layout shape(std::vector<stream_channel>{{3, 7}}, 3, 2, 4);
-
-    EXPECT_EQ(shape.links_at(), 64U);
-    EXPECT_EQ(shape.head_at(), 128U);
-    EXPECT_EQ(shape.offsets_at(), 192U);
-    EXPECT_EQ(shape.items_at(), 256U);
-    EXPECT_EQ(shape.tags_at(0, 7), 280U);     // 256 + 21, to a multiple of 4
-    EXPECT_EQ(shape.sources_at(0, 7), 296U);  // 280 + 14, likewise
-    EXPECT_EQ(shape.end(0, 7), 324U);
-    EXPECT_EQ(shape.tags_at(0, 2), 264U);
-    EXPECT_EQ(shape.sources_at(0, 2), 268U);
-    EXPECT_EQ(shape.end(0, 2), 276U);
-    EXPECT_EQ(shape.stride(), 384U);
-}
-
-TEST(ChunkShape, RecordsCarryTheirTagsAndSourcesThemselves) {
-    const chunk_layout shape(words_and_records, 3, 4, 4);
-
-    EXPECT_TRUE(shape.has_records(1));
-    EXPECT_EQ(shape.unit_bytes(1), 1U);
-    EXPECT_EQ(shape.tag_bytes(1), 0);
-    EXPECT_EQ(shape.source_bytes(1), 0);
-    EXPECT_EQ(shape.end(1, 200), shape.items_at() + 200);
-    EXPECT_EQ(shape.tag_bytes(0), 4);
-    EXPECT_EQ(shape.unit_bytes(2), 3U);
-    EXPECT_EQ(shape.channel(2).capacity, 7);
-}
 
 // A chunk of channel 0 with `units` items filled in as a worker does.
 void fill(const chunk& c, const chunk_layout& shape, extras e, std::uint32_t units) {
@@ -135,23 +78,6 @@ TEST(Chunk, ClosingMovesTagsAndSourcesBehindTheItems) {
     }
 }
 
-TEST(Chunk, AFullMessageFitsIntoTheRoomForOne) {
-    const chunk_layout shape(words, 3, 2, 4);
-    const shared_node node(shape, {1, 2, 0, 0}, 1);
-    const auto refs = free_chunks(node.processes[0], 0);
-    const chunk sent = node.processes[0].at(refs.at(0));
-    const chunk received = node.processes[0].at(refs.at(1));
-    fill(sent, shape, {2, 4}, 10);
-    sent.close(10);
-
-    ASSERT_LE(sent.message().size(), received.message_room().size());
-    std::memcpy(received.message_room().data(), sent.message().data(), sent.message().size());
-
-    EXPECT_EQ(received.head().units, 10U);
-    received.for_each_tag([](std::uint32_t i, std::uint32_t tag) { EXPECT_EQ(tag, 50000U + i); });
-    EXPECT_EQ(received.sources()[9], 70009U);
-}
-
 TEST(Chunk, KeepsTheFirstSamples) {
     const chunk_layout shape(words, 1, 0, 0);
     const shared_node node(shape, {1, 1, 0, 0}, 1);
@@ -162,41 +88,6 @@ TEST(Chunk, KeepsTheFirstSamples) {
     EXPECT_EQ(c.head().num_samples.load(), 5U);  // those without room are counted
     EXPECT_EQ(c.head().sample_positions, (std::array<std::uint32_t, 2>{0, 1}));
     EXPECT_EQ(c.head().sample_nanoseconds, (std::array<std::int64_t, 2>{100, 101}));
-}
-
-TEST(ChunkMemory, AllChunksAreFreeAtFirst) {
-    const chunk_layout shape(words, 2, 2, 0);
-    const shared_node node(shape, {2, 3, 4, 5}, 2);
-
-    std::set<chunk_ref> refs;
-    std::set<const std::byte*> items;
-    for (const chunk_memory& process : node.processes) {
-        for (const std::uint32_t owner : {0u, 1u, 2u}) {
-            const auto free = free_chunks(process, owner);
-            EXPECT_EQ(free.size(), owner == 2 ? 4U : 3U);
-            for (const chunk_ref ref : free) {
-                EXPECT_EQ(process.at(ref).state().owner, owner);
-                EXPECT_EQ(process.at(ref).state().self, ref);
-                refs.insert(ref);
-                items.insert(process.at(ref).items());
-            }
-            EXPECT_TRUE(free_chunks(process, owner).empty());
-        }
-    }
-    EXPECT_EQ(refs.size(), 20U);
-    EXPECT_EQ(items.size(), 20U);
-    EXPECT_FALSE(refs.contains(no_chunk));
-}
-
-TEST(ChunkMemory, ABlockHoldsItsChunksAndNoMore) {
-    const chunk_layout shape(words, 2, 2, 0);
-    const auto bytes = [&](std::uint32_t chunks, std::uint32_t shared) {
-        return chunk_memory::block_bytes(shape, {2, chunks, 3, shared});
-    };
-
-    EXPECT_EQ(bytes(5, 0) - bytes(4, 0), 2 * shape.stride());
-    EXPECT_EQ(bytes(4, 8) - bytes(4, 0), 64U);  // 8 bytes each
-    EXPECT_EQ(bytes(4, 0), 64 * (2 * 2 + 2 + 1) + 64 + 11 * shape.stride());
 }
 
 TEST(ChunkMemory, MoreChunksThanAReferenceNamesAreRefused) {
