@@ -14,7 +14,7 @@ namespace {
 
 /// Consecutive indices that are consecutive items of their owner. Ends are inclusive, so that the
 /// greatest index needs no successor.
-struct index_run {
+struct owned_run {
     count_t first = 0;
     count_t last = 0;
     count_t first_item = 0;
@@ -71,9 +71,9 @@ void check_indices(rank_t rank, const char* verb, std::span<const count_t> indic
     }
 }
 
-std::vector<index_run> runs_of(rank_t rank, std::span<const count_t> owned) {
+std::vector<owned_run> runs_of(rank_t rank, std::span<const count_t> owned) {
     check_indices(rank, "owns", owned);
-    std::vector<index_run> runs;
+    std::vector<owned_run> runs;
     for (const count_t item : ascending(owned)) {
         const count_t index = owned[as_size(item)];
         if (!runs.empty() && index - runs.back().last == 1 &&
@@ -86,7 +86,7 @@ std::vector<index_run> runs_of(rank_t rank, std::span<const count_t> owned) {
     return runs;
 }
 
-std::vector<index_run> run_of_range(rank_t rank, count_t first, count_t length) {
+std::vector<owned_run> run_of_range(rank_t rank, count_t first, count_t length) {
     if (length < 0) {
         throw_error_of(rank, errc::invalid_argument, "rank {} owns {} indices; the minimum is 0",
                        rank, length);
@@ -106,9 +106,9 @@ std::vector<std::int64_t>& words_for(std::vector<word_message>& to_send, rank_t 
 }
 
 std::vector<word_message> registrations(const directory_layout& layout,
-                                        std::span<const index_run> runs) {
+                                        std::span<const owned_run> runs) {
     std::vector<word_message> to_send;
-    for (const index_run& run : runs) {
+    for (const owned_run& run : runs) {
         for (count_t first = run.first;;) {
             const count_t last = layout.last_kept(first, run.last);
             auto& words = words_for(to_send, layout.keeper(first));
@@ -121,19 +121,19 @@ std::vector<word_message> registrations(const directory_layout& layout,
 }
 
 /// What the directory keeps on this rank, ascending by index.
-std::vector<index_run> directory_entries(const std::vector<word_message>& inbox) {
-    std::vector<index_run> entries;
+std::vector<owned_run> directory_entries(const std::vector<word_message>& inbox) {
+    std::vector<owned_run> entries;
     for (const auto& [owner, words] : inbox) {
         for (std::size_t i = 0; i < words.size(); i += 3) {
             entries.push_back({words[i], words[i + 1], words[i + 2], owner});
         }
     }
-    std::sort(entries.begin(), entries.end(), [](const index_run& a, const index_run& b) {
+    std::sort(entries.begin(), entries.end(), [](const owned_run& a, const owned_run& b) {
         return std::pair(a.first, a.owner) < std::pair(b.first, b.owner);
     });
     const auto twice = std::adjacent_find(
         entries.begin(), entries.end(),
-        [](const index_run& a, const index_run& b) { return b.first <= a.last; });
+        [](const owned_run& a, const owned_run& b) { return b.first <= a.last; });
     if (twice != entries.end()) {
         throw_error_of(twice[1].owner, errc::invalid_argument,
                        "index {} is owned twice, by ranks {} and {}; each index has one owner",
@@ -154,10 +154,10 @@ std::vector<word_message> questions(const directory_layout& layout, std::span<co
     return to_send;
 }
 
-const index_run& run_with(std::span<const index_run> entries, count_t index, rank_t reader) {
+const owned_run& run_with(std::span<const owned_run> entries, count_t index, rank_t reader) {
     const auto next =
         std::upper_bound(entries.begin(), entries.end(), index,
-                         [](count_t value, const index_run& entry) { return value < entry.first; });
+                         [](count_t value, const owned_run& entry) { return value < entry.first; });
     if (next == entries.begin() || next[-1].last < index) {
         throw_error_of(reader, errc::index_out_of_range,
                        "index {}, which rank {} needs, is owned by no rank; correct the "
@@ -168,13 +168,13 @@ const index_run& run_with(std::span<const index_run> entries, count_t index, ran
 }
 
 /// Owner and item of every index asked for, in the order asked.
-std::vector<word_message> answers(std::span<const index_run> entries,
+std::vector<word_message> answers(std::span<const owned_run> entries,
                                   const std::vector<word_message>& inbox) {
     std::vector<word_message> to_send;
     for (const auto& [reader, indices] : inbox) {
         auto& words = words_for(to_send, reader);
         for (const count_t index : indices) {
-            const index_run& run = run_with(entries, index, reader);
+            const owned_run& run = run_with(entries, index, reader);
             words.insert(words.end(), {run.owner, run.first_item + (index - run.first)});
         }
     }
@@ -220,7 +220,7 @@ std::vector<word_message> exchange_made(const communicator& comm, const topology
     return exchange_words(comm, regions, to_send, fault);
 }
 
-count_t greatest_index(const communicator& comm, std::span<const index_run> runs,
+count_t greatest_index(const communicator& comm, std::span<const owned_run> runs,
                        std::span<const count_t> needed) {
     count_t greatest = runs.empty() ? 0 : runs.back().last;
     for (const count_t index : needed) greatest = std::max(greatest, index);
@@ -240,7 +240,7 @@ neighbor_list receives_from(std::span<const need> needs) {
     return receives;
 }
 
-pattern connect(const communicator& comm, std::span<const index_run> runs, count_t num_items,
+pattern connect(const communicator& comm, std::span<const owned_run> runs, count_t num_items,
                 std::span<const count_t> needed) {
     const auto regions = topology::one_region(comm.num_ranks());
     const directory_layout layout(greatest_index(comm, runs, needed), comm.num_ranks());

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view suffix = ".mtx";
 
 // What one rank sends to others.
-struct sent_items {
+struct rows_to_send {
     count_t num_rows = 1;
     std::vector<count_t> words;  // the destination and the row, one after the other
 };
@@ -38,7 +38,7 @@ void check_rank(const communicator& comm, const pattern& p) {
     validate(p);
 }
 
-sent_items items_of(const pattern& p) {
+rows_to_send items_of(const pattern& p) {
     std::vector<std::pair<rank_t, count_t>> sends;
     std::vector<count_t> rows;
     for (std::size_t entry = 0; entry < p.sends.size(); ++entry) {
@@ -54,7 +54,7 @@ sent_items items_of(const pattern& p) {
     };
     keep_different(sends);
     keep_different(rows);
-    sent_items sent{std::max<count_t>(std::ssize(rows), 1), {}};
+    rows_to_send sent{std::max<count_t>(std::ssize(rows), 1), {}};
     for (const auto& [destination, item] : sends) {
         const auto row = std::ranges::lower_bound(rows, item) - rows.begin();
         sent.words.insert(sent.words.end(), {destination, row});
@@ -64,7 +64,7 @@ sent_items items_of(const pattern& p) {
 }
 
 // The number of rows and of words of each rank; on rank 0 there is room for them.
-void gather_lengths(const communicator& comm, const sent_items& own, std::vector<count_t>& all) {
+void gather_lengths(const communicator& comm, const rows_to_send& own, std::vector<count_t>& all) {
     const count_t lengths[] = {own.num_rows, std::ssize(own.words)};
     MPI_Request request = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(

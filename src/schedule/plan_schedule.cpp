@@ -13,9 +13,9 @@ namespace {
 // @tparam Into  a `schedule`, or what takes operations in place of one
 // @tparam keeps_order  whether it is told what an operation requires
 template <class Into, bool keeps_order>
-class plan_writer {
+class schedule_filler {
   public:
-    plan_writer(const rank_layout& layout, const plan& p, const travel_options& options, Into& into)
+    schedule_filler(const rank_layout& layout, const plan& p, const travel_options& options, Into& into)
         : layout_(layout), plan_(p), options_(options), into_(into) {}
 
     void write() {
@@ -113,7 +113,7 @@ schedule schedule_of(const rank_layout& layout, std::span<const plan> plans,
                      const travel_options& options) {
     check_num_plans(layout, plans);
     schedule result;
-    for (const auto& p : plans) plan_writer<schedule, true>(layout, p, options, result).write();
+    for (const auto& p : plans) schedule_filler<schedule, true>(layout, p, options, result).write();
     return result;
 }
 
@@ -123,7 +123,7 @@ std::vector<std::vector<stage_price>> price_by_rank(const rank_layout& layout,
     check_num_plans(layout, plans);
     operation_pricer prices(layout, m, plans.front().stages().size());
     for (const auto& p : plans)
-        plan_writer<operation_pricer, false>(layout, p, options, prices).write();
+        schedule_filler<operation_pricer, false>(layout, p, options, prices).write();
     return prices.prices();
 }
 

@@ -2,7 +2,7 @@
 """Fails where two files define a type of the same name in one namespace.
 
 A linker keeps one of the two and says nothing: members that the compiler wrote, such as destructors, then
-run on objects of the other type.
+run on objects of the other type. In src, types of unnamed namespaces count, too: unity builds join its files.
 
 usage: check_types.py [project folder]
 """
@@ -22,9 +22,9 @@ NAMESPACE_OR_TYPE = re.compile(
 
 
 def types_of(text):
-    """The full names of the types that a file defines for all to see."""
+    """The full names of the types that a file defines."""
     namespace = ""
-    for found in NAMESPACE_OR_TYPE.finditer(UNNAMED.sub("", text)):
+    for found in NAMESPACE_OR_TYPE.finditer(text):
         if found["namespace"]:
             namespace = found["namespace"]
         else:
@@ -36,8 +36,10 @@ def find_faults(project):
     files_by_type = defaultdict(list)
     for path in sorted(path for folder in FOLDERS for path in (project / folder).rglob("*.[ch]pp")
                        if "tests" not in path.parts):
-        for name in set(types_of(path.read_text(encoding="utf-8"))):
-            files_by_type[name].append(str(path.relative_to(project)))
+        name_in_project = path.relative_to(project)
+        text = path.read_text(encoding="utf-8")
+        for name in set(types_of(text if name_in_project.parts[0] == "src" else UNNAMED.sub("", text))):
+            files_by_type[name].append(str(name_in_project))
     return [f"{name} is defined in {' and '.join(files)}"
             for name, files in sorted(files_by_type.items()) if len(files) > 1]
 

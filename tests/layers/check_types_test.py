@@ -37,6 +37,11 @@ class CheckTypes(unittest.TestCase):
         }
         self.assertEqual(self.faults(files), [])
 
+    def test_unity_builds_join_unnamed_namespaces_of_the_library(self):
+        unnamed = in_namespace("namespace {\n\nstruct run {\n};\n\n}  // namespace", "crossdock")
+        files = {"src/a/a.cpp": unnamed, "src/b/b.hpp": in_namespace("struct run {\n};", "crossdock")}
+        self.assertEqual(self.faults(files), ["crossdock::run is defined in src/a/a.cpp and src/b/b.hpp"])
+
 
 if __name__ == "__main__":
     unittest.main()
