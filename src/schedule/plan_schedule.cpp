@@ -15,7 +15,8 @@ namespace {
 template <class Into, bool keeps_order>
 class schedule_filler {
   public:
-    schedule_filler(const rank_layout& layout, const plan& p, const travel_options& options, Into& into)
+    schedule_filler(const rank_layout& layout, const plan& p, const travel_options& options,
+                    Into& into)
         : layout_(layout), plan_(p), options_(options), into_(into) {}
 
     void write() {
