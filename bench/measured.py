@@ -341,17 +341,17 @@ def device(results):
             rows.append([ranks, f"{one['ghosts']:,}",
                          *(f"{one[name] * 1e6:.0f}" for name in ("whole", "packed", "auto", "persistent")),
                          *(f"{one['auto'] / one[name]:.2f}" for name in ("whole", "packed"))])
-    print_table(["ranks", "ghosts of a rank", "whole array", "packed", "`auto`", "`persistent`", "`auto` to whole array",
-                 "`auto` to packed"], rows)
+    print_table(["ranks", "ghosts of a rank", "whole array", "packed", "`auto`", "`persistent`",
+                 "`auto` to whole array", "`auto` to packed"], rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=pathlib.Path, required=True, metavar="FOLDER", help="the records")
     results = Results(parser.parse_args().tables)
-    for section in (one_node, own_cores, divided_node, other_workloads, emulated_nodes, one_leader, overlap, instructions,
-                    gather_scatter, sparse_exchange, distributed_array, strategies, combining, streams, schemes,
-                    wasted_work, python, device):
+    for section in (one_node, own_cores, divided_node, other_workloads, emulated_nodes, one_leader, overlap,
+                    instructions, gather_scatter, sparse_exchange, distributed_array, strategies, combining, streams,
+                    schemes, wasted_work, python, device):
         section(results)
 
 

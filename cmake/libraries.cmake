@@ -3,8 +3,9 @@
 # needs no MPI, is installed as it is.
 
 # crossdock_add_part(target MODULES m... [WITH_MPI] [SOURCES file...] [USES part...] [LINKS library...])
-# Sources are found by place: a new file in src/m needs no line here, nor one in src/m/study, which has what only a study
-# compares with. The part that is built WITH_MPI also has the files *_mpi.cpp of every module; the others have none.
+# Sources are found by place: a new file in src/m needs no line here, nor one in src/m/study, which has what only a
+# study compares with. The part that is built WITH_MPI also has the files *_mpi.cpp of every module; the others have
+# none.
 function(crossdock_add_part target)
   cmake_parse_arguments(arg "WITH_MPI" "" "MODULES;SOURCES;USES;LINKS" ${ARGN})
   set(sources ${arg_SOURCES})

@@ -98,7 +98,8 @@ struct reduced_word {
 /// The price of a route is `exchange_seconds` of the slowest rank and of the slowest in each stage. Their seconds are
 /// those with their own items alone, and what ranks forward for others on average; an eighth of it is what they are if
 /// a rank forwards as much for others as others do for it. Where ranks forward items that they do not know, the price
-/// is 1.1 times that, as some forward more than others. Words are whole picoseconds, so that all ranks compute the same.
+/// is 1.1 times that, as some forward more than others. Words are whole picoseconds, so that all ranks compute the
+/// same.
 class route_vote {
   public:
     /// @param candidates  the names of the candidates, equal on all ranks

@@ -56,7 +56,8 @@ class Clients(unittest.TestCase):
 
     def test_RowsHaveCallsAndTheMedianOfTimes(self):
         one = {"program": "One", "commit": "c0ffee0", "ranks": [2, 5], "runs": 14, "differ": 0, "what": "a loop",
-               "calls": {"MPI_B": [1000, 999], "MPI_A": [1, 0]}, "mpi_seconds": [3, 1.5, 2], "drop_in_seconds": [1, 1, 9]}
+               "calls": {"MPI_B": [1000, 999], "MPI_A": [1, 0]},
+               "mpi_seconds": [3, 1.5, 2], "drop_in_seconds": [1, 1, 9]}
         other = one | {"program": "Other", "differ": 1, "calls": {}, "mpi_seconds": [], "drop_in_seconds": []}
 
         self.assertEqual(clients.table([one, other])[2:], [

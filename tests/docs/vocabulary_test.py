@@ -156,7 +156,8 @@ class Vocabulary(unittest.TestCase):
             self.assertEqual(fields(name) - words, NOT_PYTHON_FIELDS.get(name, set()), name)
 
     def test_FortranHasTheStructuresOfC(self):
-        types = dict(re.findall(r"type, bind\(C\)(?:, public)? :: (?:crossdock_)?(\w+)\n(.*?)end type", FORTRAN, re.DOTALL))
+        types = dict(re.findall(r"type, bind\(C\)(?:, public)? :: (?:crossdock_)?(\w+)\n(.*?)end type", FORTRAN,
+                                re.DOTALL))
         found = {name: re.findall(r":: (\w+)(?:\(.*\))?(?: =|$)", body, re.MULTILINE) for name, body in types.items()}
         for name in [*FIELDS, "exchange_options", "exchange_traffic"]:
             with self.subTest(name):

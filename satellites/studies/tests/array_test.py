@@ -100,7 +100,7 @@ class Array(unittest.TestCase):
                                        sorting_us + count_us + request_us + reply_us, places=6)
 
     def test_ASearchLooksAtTheReceivesThatWait(self):
-        """Rank 0 gets the message of its third receive first: in each of two batches it looks at 2 + 1 others, in 5 ns."""
+        """The message of rank 0's third receive comes first: in each of 2 batches it looks at 2 + 1 others, in 5 ns."""
         found, searched = (by_name(study(4, 1, "--workloads", "overload_one", "--entries", 1, "--machine", MACHINE,
                                          "--routes", "grid:2x2", "--uncombined", "none", *more)[0])
                            for more in ((), ("--search",)))
