@@ -206,7 +206,7 @@ void fgslib_igs_op_vec_(const sint* handle, void* u, const sint* n, const sint* 
 
 void fgslib_gs_op_wait_(const int* request) { gs_wait(*request); }
 
-void fgslib_crystal_setup_(sint* handle, const MPI_Fint* comm_handle, const sint* np) {
+void fgslib_crystal_setup_(sint* handle, const sint* comm_handle, const sint* np) {
     const auto ranks = ranks_of(comm_handle, np);
     auto* const made = new crystal{};
     crystal_init(made, &ranks);
