@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/base/export.hpp"
@@ -24,6 +25,36 @@ struct context_options {
     /// The machine that routes are chosen for: a preset's name, a file that rank 0 reads, or the
     /// JSON of a machine. By default what CROSSDOCK_MACHINE says, and else `assumed_machine`.
     std::string machine = "";
+    /// Where the report of all objects goes when the context is closed: "1" for a table on rank 0's standard error;
+    /// else a file, to which rank 0 appends lines of JSON; "0" for no report. "objects": exchanges are measured, but
+    /// nobody but `report()` of objects says it. By default what CROSSDOCK_REPORT says, and else "0".
+    std::string report = "";
+};
+
+/// @brief What all objects of one name have done on this rank since their context was made.
+///
+/// Without a report (`context_options::report`) nothing is measured, and all numbers but the gains are 0. How the
+/// seconds inside of calls divide is measured in the first eight exchanges and in every 16th, and assumed of the others.
+struct object_report {
+    std::string name = "";   ///< the option, or the place that made the objects: "solver.cpp:120"
+    std::string kind = "";   ///< such as "neighbor exchange"
+    std::string route = "";  ///< of the object that was made last
+    std::string why = "";    ///< "given", "estimated", "trying" or "measured"
+    count_t objects = 0;
+    count_t starts = 0;
+    count_t messages = 0;  ///< sent by MPI, also for others
+    count_t bytes = 0;     ///< in these messages
+    count_t inter_region_messages = 0;
+    count_t inter_region_bytes = 0;
+    double exchange_seconds = 0;  ///< from the begin of a start until its exchange is complete
+    double overlap_seconds = 0;   ///< of these, outside of the object's calls
+    double packing_seconds = 0;   ///< inside: copying and combining values
+    double sending_seconds = 0;   ///< inside: MPI's calls that begin to send or receive
+    double waiting_seconds = 0;   ///< inside: all else
+    rank_t longest_awaited = -1;  ///< the rank whose items this one waited for longest; -1: none
+    double longest_awaited_seconds = 0;
+    double estimated_gain = 0;  ///< seconds of `direct` over those of the route; 0: not estimated
+    double measured_gain = 0;   ///< likewise, where "auto:measure" tried both; else 0
 };
 
 /// @brief A communicator of the library's own, the topology of its ranks, and their machine.
@@ -93,6 +124,9 @@ class context {
     /// @brief Whether a machine was named for this context, by its options or by `with_machine`.
     bool has_own_machine() const noexcept { return machine_ != nullptr; }
 
+    /// @brief What the objects of each name have done on this rank; nothing without a report.
+    std::vector<object_report> reports() const;
+
     const communicator& comm() const noexcept { return comm_; }
     operator const communicator&() const noexcept { return comm_; }
 
@@ -105,8 +139,9 @@ class context {
     /// and stays when the context is closed.
     std::optional<error> last_peer_error() const noexcept { return comm_.last_peer_error(); }
 
-    /// @brief Frees the communicator and what is kept with it. What was made with the context can then only be closed
-    /// and destroyed. Does nothing if the context is closed already.
+    /// @brief Frees the communicator and what is kept with it; before, rank 0 writes the report, if one is asked for.
+    /// What was made with the context can then only be closed and destroyed. Does nothing if the context is closed
+    /// already.
     ///
     /// A stream with a progress thread must be closed before, unless MPI has MPI_THREAD_MULTIPLE.
     /// @par Collective

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <ranges>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ struct gather_options {
     std::size_t item_bytes = 8;
     std::size_t stripe_bytes = 0;
     measure_options measure = {};
+    std::string name = "";
 };
 
 /// @brief Combines items of one array into another as a list says, value by value. Items may lie apart by different
@@ -125,7 +127,8 @@ class gather_scatter {
     /// Two sparse exchanges with the ranks that an id's hash names, two reductions, and compiling. Time and memory grow
     /// with the ids of this rank and their holders; nothing is of size P.
     gather_scatter(const context& where, std::span<const count_t> ids,
-                   const gather_options& options = {});
+                   const gather_options& options = {},
+                   const std::source_location& place = std::source_location::current());
     ~gather_scatter();
     gather_scatter(gather_scatter&&) noexcept;
     gather_scatter& operator=(gather_scatter&&) noexcept;
@@ -227,6 +230,9 @@ class gather_scatter {
     /// @brief The method and the route, and what each candidate was estimated to cost where they were chosen; some
     /// lines of text.
     std::string explain() const;
+
+    /// @brief As `neighbor_exchange::report`, of whole operations.
+    object_report report() const;
 
     /// @brief Gives memory and requests back; the object can then only be destroyed.
     void close() noexcept;

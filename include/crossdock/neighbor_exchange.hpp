@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <ranges>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -60,6 +61,8 @@ struct neighbor_options {
     preparation prepare = preparation::both;
     /// What the route "auto:measure" may cost.
     measure_options measure = {};
+    /// In reports; by default the place that makes the object. Rank 0's counts.
+    std::string name = "";
 };
 
 /// @brief Values one after the other, such as a vector, an array or a span of them.
@@ -156,9 +159,11 @@ class neighbor_exchange {
     /// the context had an equal pattern on all ranks.
     /// @param where    stays open for the life of this object
     /// @param p        this rank's pattern; not kept
+    /// @param place    names the object in reports, unless the options do
     /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or errc::out_of_memory if a node has not
     /// enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
-    neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {});
+    neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {},
+                      const std::source_location& place = std::source_location::current());
 
     /// @brief Takes a plan that was compiled elsewhere; `route` and `deduplicate` have no say.
     /// @param compiled  this rank's of plans that belong together
@@ -166,10 +171,12 @@ class neighbor_exchange {
     /// @throws error(errc::invalid_plan)   it has more than 32 stages; on all ranks
     /// @throws error(errc::out_of_memory)  as above
     neighbor_exchange(const context& where, crossdock::plan compiled,
-                      const neighbor_options& options = {});
+                      const neighbor_options& options = {},
+                      const std::source_location& place = std::source_location::current());
     /// @brief As above, with a plan that several may use.
     neighbor_exchange(const context& where, std::shared_ptr<const crossdock::plan> compiled,
-                      const neighbor_options& options = {});
+                      const neighbor_options& options = {},
+                      const std::source_location& place = std::source_location::current());
     ~neighbor_exchange();
     neighbor_exchange(neighbor_exchange&&) noexcept;
     neighbor_exchange& operator=(neighbor_exchange&&) noexcept;
@@ -383,6 +390,9 @@ class neighbor_exchange {
     /// @brief The route, and what each candidate was estimated to cost where it was chosen; some lines of text.
     std::string explain() const;
 
+    /// @brief What this object and all others of its name have done on this rank, and how long it took.
+    object_report report() const;
+
     /// @brief Gives memory and requests back, as the destructor; the object can then only be destroyed. An exchange
     /// that is active keeps its buffers, which are lost.
     void close() noexcept;
@@ -390,7 +400,11 @@ class neighbor_exchange {
   private:
     friend class gathering;
     struct CROSSDOCK_HIDDEN implementation;
+    struct CROSSDOCK_HIDDEN report_part;
     explicit neighbor_exchange(std::unique_ptr<implementation> state);
+    // A part of another object, in whose report it is counted.
+    neighbor_exchange(const context& where, std::shared_ptr<const crossdock::plan> compiled,
+                      const neighbor_options& options, const report_part& part);
 
     template <class R>
     static std::span<const std::byte> bytes_of(const R& range) {

@@ -274,6 +274,7 @@ neighbor_options array_engine::exchange_options() const {
     neighbor_options options;
     options.route = route();
     options.item_bytes = state_->item_bytes;
+    options.name = "prepared batches";
     return options;
 }
 

@@ -44,9 +44,11 @@ class environment final : public communicator_resource {
     const std::string& algorithm() const noexcept { return values_[5]; }
     /// @brief CROSSDOCK_CHECK: whether contracts are checked whose check communicates.
     bool checks() const noexcept { return is_set(values_[6].c_str()); }
+    /// @brief CROSSDOCK_REPORT: the report of a context that names none.
+    const std::string& report() const noexcept { return values_[7]; }
 
   private:
-    static constexpr std::size_t num_variables = 7;
+    static constexpr std::size_t num_variables = 8;
 
     std::array<std::string, num_variables> values_;
 };

@@ -10,6 +10,7 @@
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/route_choice.hpp"
 #include "named_context_mpi.hpp"
+#include "object_records_mpi.hpp"
 
 namespace crossdock {
 
@@ -48,7 +49,8 @@ void agree_on(const communicator& comm, const context_options& options) {
     const auto list = [&](named_values& values) {
         values.add("topology", options.topology)
             .add("nodes", options.nodes)
-            .add("machine", options.machine);
+            .add("machine", options.machine)
+            .add("report", options.report);
     };
     agree(comm, std::nullopt, with_reserve([&] { return equal_arguments("a context", list); }));
 }
@@ -72,6 +74,7 @@ context::context(const communicator& comm, const context_options& options)
 
 void context::take(const context_options& options) {
     agree_on(comm_, options);
+    comm_.resource<object_records>().set_destination(options.report);
     regions_ = topology_of(comm_, options);
     if (!options.nodes.empty()) {
         nodes_ = on_all_or_none(
@@ -105,6 +108,10 @@ context context::with_machine(crossdock::machine given) const {
     auto result = *this;
     result.machine_ = std::make_shared<const crossdock::machine>(std::move(given));
     return result;
+}
+
+std::vector<object_report> context::reports() const {
+    return comm_.resource<object_records>().reports();
 }
 
 const machine& context::machine() const { return machine_ ? *machine_ : machine_of(comm_); }

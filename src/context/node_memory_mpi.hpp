@@ -168,6 +168,9 @@ class memory_piece {
     /// @brief The pieces of all ranks of the domain, by number; aligned to 64 bytes.
     const std::vector<std::byte*>& all() const noexcept { return all_; }
 
+    /// @brief Null for private memory.
+    const node_memory* shared() const noexcept { return memory_.get(); }
+
     /// @brief Whether the memory is still there: what is shared is freed where the node memory is closed.
     bool is_open() const noexcept { return !memory_ || memory_->is_open(); }
 

@@ -294,6 +294,19 @@ void byte_inbox::sort_by_source() {
 
 namespace {
 
+// All is waiting, as algorithms pack and send on the way.
+void note_in(exchange_watch& watch, const exchange_algorithm& algorithm,
+             const exchange_traffic& sent, bool is_auto) {
+    auto& object = watch.object();
+    object.objects = 1;
+    object.why = is_auto ? "estimated" : "given";
+    with_reserve([&] { object.route = to_string(algorithm); });
+    watch.change(activity::waiting);
+    watch.note_started();
+    watch.finish({sent.messages, sent.message_bytes, sent.inter_region_messages,
+                  sent.inter_region_message_bytes});
+}
+
 // What this rank alone fails with when all have agreed is thrown, unless it is wanted as `late`.
 byte_inbox exchange(const context& where, const bytes_to_send& to_send,
                     const exchange_options& given_options, memory_wish wish,
@@ -303,6 +316,10 @@ byte_inbox exchange(const context& where, const bytes_to_send& to_send,
     const auto options = with_reserve([&] { return with_defaults(given_options); });
     with_reserve([&] { check_common(where, options); });
     auto& state = comm.resource<exchange_state>();
+    const bool is_of_user = wish != memory_wish::never;
+    const auto watch =
+        is_of_user ? state.records().new_watch("sparse exchange", options.name, {}) : nullptr;
+    const watched_start now(watch.get());
     if (state.checks()) compare_common(where, options);
     const bool is_one_size = to_send.shape.items_per_message.has_value();
     const auto algorithm = state.resolve(options.algorithm, where, is_one_size, wish);
@@ -338,6 +355,7 @@ byte_inbox exchange(const context& where, const bytes_to_send& to_send,
     if (fault) *late = fault;
     if (options.order == message_order::by_source) inbox.sort_by_source();
     if (options.sent != nullptr) *options.sent = mail.sent();
+    if (watch) note_in(*watch, algorithm, mail.sent(), is_auto);
     return inbox;
 }
 

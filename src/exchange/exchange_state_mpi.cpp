@@ -76,7 +76,7 @@ shared_send_buffers& exchange_memory::make_send_buffers(const communicator& comm
 }
 
 exchange_state::exchange_state(const communicator& comm)
-    : checks_(comm.resource<environment>().checks()) {
+    : checks_(comm.resource<environment>().checks()), records_(comm.resource<object_records>()) {
     nodes_of(comm);  // blocks here once
     with_reserve([&] { environment_choice_ = comm.resource<environment>().algorithm(); });
     tags_ = comm.reserve_tags(2 * exchange_tags::count);

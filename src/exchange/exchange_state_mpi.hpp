@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../context/node_memory_mpi.hpp"
+#include "../context/object_records_mpi.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
@@ -79,6 +80,8 @@ class exchange_state final : public communicator_resource {
     /// @brief Whether options are compared, and the known numbers of sources checked: CROSSDOCK_CHECK.
     bool checks() const noexcept { return checks_; }
 
+    object_records& records() noexcept { return records_; }
+
     /// @brief The algorithm with a name; for "auto", what rank 0's environment says, or else the
     /// rule.
     /// @param is_one_size  whether messages are; some algorithms of the environment are for such only
@@ -106,6 +109,7 @@ class exchange_state final : public communicator_resource {
     std::uint64_t num_exchanges_ = 0;
     std::string environment_choice_;
     bool checks_;
+    object_records& records_;
     std::vector<std::unique_ptr<exchange_memory>> memories_;
     std::vector<std::unique_ptr<kept_route>> routes_;
 };

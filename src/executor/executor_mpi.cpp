@@ -14,6 +14,7 @@ namespace crossdock {
 namespace {
 
 constexpr const char* not_started = "no exchange is active";
+constexpr int most_waited_for_singly = 128;
 constexpr const char* already_active =
     "an exchange is active already: wait for it before the next start";
 
@@ -244,13 +245,14 @@ void executor::begin() {
     start_receives(end_of_sections_, end_of_receives_);
     has_posted_ = runner_->may_receive();
     if (has_posted_) start_receives(receive_number(0), end_of_sections_);
-    runner_->advance(*this);
+    run_tasks();
     is_registered_ = owes();
     if (is_registered_) comm_.add_work(this);
 }
 
 void executor::start_receives(receive_number first, receive_number end) {
     if (first == end || num_to_probe_ > 0) return;
+    const watched_part now(watch_, activity::sending);
     MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
     if (!must_match_in_order_) {
         insist([&] { return MPI_Startall(end - first, requests); });
@@ -260,6 +262,7 @@ void executor::start_receives(receive_number first, receive_number end) {
 }
 
 void executor::send(send_number part) {
+    const watched_part now(watch_, activity::sending);
     insist([&] { return MPI_Start(&requests_[send_request(part, runner_->half())]); });
 }
 
@@ -362,11 +365,43 @@ void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
         const receive_number part(completed_[i]);
         runner_->note_received(part, origin_of(part, statuses_[i]));
     }
+    if (watch_ && num_completed > 0) [[unlikely]]
+        watch_->note_arrival(statuses_[0].MPI_SOURCE);
     advance();
 }
 
-void executor::advance() {
+const mpi_traffic& executor::sent(const topology& regions) {
+    if (sent_) return *sent_;
+    mpi_traffic sum;
+    const auto own_region = regions.region_of(comm_.rank());
+    for (const auto& part : work().sends) {
+        const count_t bytes = part.num_items * static_cast<count_t>(item_bytes_);
+        const bool is_inter_region = regions.region_of(part.peer) != own_region;
+        sum.messages += 1;
+        sum.bytes += bytes;
+        sum.inter_region_messages += is_inter_region ? 1 : 0;
+        sum.inter_region_bytes += is_inter_region ? bytes : 0;
+    }
+    return sent_.emplace(sum);
+}
+
+// Looks at all tasks. Where that takes place in an exchange whose details are measured, a look that finds a task to run
+// is packing, and what was waited before was waited for the rank whose items it had to have.
+void executor::run_tasks() {
+    if (!watch_) [[likely]]
+        return runner_->advance(*this);
+    const buffer_number awaited = runner_->awaited();
+    const int num_left = runner_->num_tasks_left();
+    const auto before = watch_->change(activity::packing);
     runner_->advance(*this);
+    if (runner_->num_tasks_left() == num_left) return watch_->go_back(before);
+    watch_->change(before);
+    if (awaited != no_buffer && awaited != work().here)
+        watch_->note_arrival(buffer_.shared()->domain().rank_at(awaited));
+}
+
+void executor::advance() {
+    run_tasks();
     if (is_registered_ && !owes()) {
         comm_.remove_work(this);
         is_registered_ = false;
@@ -452,12 +487,30 @@ void executor::wait() {
             advance();
         }
     }
-    insist([&] {
-        return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data());
-    });
+    wait_for_requests();
     note_all();
-    if (!runner_->is_done()) runner_->advance(*this);
+    if (!runner_->is_done()) run_tasks();
     finish();
+}
+
+// Where details are measured, and unless there are many, one after the other: to see who comes when.
+void executor::wait_for_requests() {
+    const auto num_requests = static_cast<int>(requests_.size());
+    if (!watch_ || num_requests > most_waited_for_singly) [[likely]] {
+        return insist(
+            [&] { return MPI_Waitall(num_requests, requests_.data(), statuses_.data()); });
+    }
+    for (auto& status : statuses_)
+        status.MPI_SOURCE = MPI_ANY_SOURCE;  // as if it was complete before
+    for (;;) {
+        int completed = MPI_UNDEFINED;
+        MPI_Status status;
+        insist([&] { return MPI_Waitany(num_requests, requests_.data(), &completed, &status); });
+        if (completed == MPI_UNDEFINED) return;
+        const auto number = static_cast<std::size_t>(completed);
+        statuses_[number] = status;
+        if (number < num_receive_requests_) watch_->note_arrival(status.MPI_SOURCE);
+    }
 }
 
 }  // namespace crossdock

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "../base/exchange_watch.hpp"
 #include "../context/node_memory_mpi.hpp"
 #include "crossdock/communicator.hpp"
 #include "schedule_runner.hpp"
@@ -76,6 +78,11 @@ class executor final : private background_work, private schedule_runner::sender 
 
     bool is_active() const noexcept { return is_active_; }
 
+    /// @brief From the next start on, tells `details` what this rank does, unless that is null.
+    void watch(exchange_watch* details) noexcept { watch_ = details; }
+    /// @brief What this rank sends in an exchange.
+    const mpi_traffic& sent(const topology& regions);
+
   private:
     // What is sent in place of a part whose items are missing: a rank, as bytes, the lowest first. It has
     // less bytes than the part, which tells it from one. Where the rank does not fit, it has none.
@@ -107,6 +114,8 @@ class executor final : private background_work, private schedule_runner::sender 
     void begin();
 
     void start_receives(receive_number first, receive_number end);
+    void run_tasks();
+    void wait_for_requests();
     bool owes() const noexcept { return runner_->owes() || num_to_probe_ > 0; }
     void probe();
     void take_probed(receive_number part, MPI_Message& message, const MPI_Status& status);
@@ -153,6 +162,8 @@ class executor final : private background_work, private schedule_runner::sender 
     bool is_active_ = false;
     bool has_posted_ = false;
     bool is_registered_ = false;
+    exchange_watch* watch_ = nullptr;
+    std::optional<mpi_traffic> sent_;
 };
 
 /// @brief Whether the ranks of a node are one domain, or each is one for itself.

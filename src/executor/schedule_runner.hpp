@@ -175,6 +175,15 @@ class schedule_runner {
         return left_.num_tasks == 0 && !has_messages_left() && left_.is_receivable;
     }
 
+    int num_tasks_left() const noexcept { return left_.num_tasks; }
+    /// @brief Whose items the first task waits for that could not run; `no_buffer` if it waits for none.
+    buffer_number awaited() const noexcept {
+        if (pending_.empty()) return no_buffer;
+        const auto& [number, next, origin] = pending_.front();
+        if (next == work_->tasks[static_cast<std::size_t>(number)].end_awaited) return no_buffer;
+        return work_->awaited[static_cast<std::size_t>(next)].buffer;
+    }
+
     /// @brief What the function that combines has thrown here, if anything.
     const std::exception_ptr& thrown() const noexcept { return thrown_; }
     /// @brief Whose fault it is that some of the output is missing, or `nobody`.

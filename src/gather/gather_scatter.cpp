@@ -8,9 +8,11 @@
 #include "../base/rank_fault_mpi.hpp"
 #include "../base/throw_error.hpp"
 #include "../context/named_context_mpi.hpp"
+#include "../context/object_records_mpi.hpp"
 #include "../neighbor/automatic_route.hpp"
 #include "../neighbor/compile_mpi.hpp"
 #include "../neighbor/trial_runs.hpp"
+#include "../select/route_gains.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "gathering.hpp"
 
@@ -22,6 +24,7 @@ const std::string by_owners = "owners";
 const std::string by_holders = "holders";
 const std::string automatic_method = "auto";
 
+constexpr const char* gather_kind_name = "gather-scatter";
 constexpr const char* no_operation = "no operation is active: start one before test or wait";
 
 // 0 stands for the default, so that options filled with zeros are usable.
@@ -207,7 +210,8 @@ using gatherings = trial_runs<gathering>;
 
 // One method that is kept, or several to try. What this rank alone has failed with waits for the agreement at the end.
 gatherings prepare_methods(const context& where, std::span<const count_t> ids,
-                           const gather_options& options, std::optional<error>& fault) {
+                           const gather_options& options, const exchange_watch* watch,
+                           std::optional<error>& fault) {
     auto found = find_ids(where, ids, options);
     const bool may_ask_holders = options.method != by_owners && allows_holders(found.shared);
     if (options.method == by_holders && !may_ask_holders)
@@ -224,7 +228,8 @@ gatherings prepare_methods(const context& where, std::span<const count_t> ids,
     const auto make = [&](const std::string& name) {
         const auto plans = methods.compile_named(name);
         return with_reserve([&] {
-            return std::make_unique<gathering>(where, lists, plans, exchange_options_of(options));
+            return std::make_unique<gathering>(where, lists, plans, exchange_options_of(options),
+                                               watch ? watch->shared() : nullptr);
         });
     };
     auto best = make(choice.candidates.route());
@@ -279,13 +284,16 @@ struct gather_scatter::implementation final : background_work,
                                               communicator_user,
                                               unfinished_exchange {
     implementation(const communicator& ranks, count_t number_of_ids, std::size_t last_bytes,
-                   gatherings made)
+                   gatherings made, std::unique_ptr<exchange_watch> stopwatch)
         : communicator_user(ranks),
           comm(ranks),
           started(comm.resource<started_gathers>()),
           num_ids(number_of_ids),
           item_bytes(last_bytes),
-          methods(std::move(made)) {}
+          methods(std::move(made)),
+          watch(std::move(stopwatch)) {
+        if (watch) describe();
+    }
     ~implementation() override { unregister(); }
 
     // The end of the object. An operation that was started empty goes on for the others.
@@ -293,6 +301,16 @@ struct gather_scatter::implementation final : background_work,
         if (!one || !one->is_empty) return;
         const communicator all = one->comm;
         all.take_over(std::move(one));
+    }
+
+    void describe() {
+        is_described_trying = methods.is_trying();
+        describe(watch->object());
+    }
+    void describe(watched_object& object) const {
+        const auto& plans = present().plans();
+        note_route(object, name_of(plans.by_owners ? by_owners : by_holders, plans.route),
+                   methods.choice().get(), methods.is_trying(), methods.results());
     }
 
     void note_closed() noexcept override { unregister(); }
@@ -344,7 +362,10 @@ struct gather_scatter::implementation final : background_work,
         new_bytes = present().find_size(new_bytes);
         if (new_bytes > 0) item_bytes = new_bytes;
         begin(std::move(values), new_bytes > 0, transposed, std::move(fault));
-        if (!present().fault()) return;
+        if (!present().fault()) {
+            if (watch) watch->note_started();
+            return;
+        }
         is_active = false;
         is_empty = true;
         try {
@@ -422,6 +443,9 @@ struct gather_scatter::implementation final : background_work,
         unregister();
         is_active = is_empty = false;
         methods.end();
+        if (!watch) return;
+        watch->finish({});
+        if (is_described_trying) describe();
     }
 
     void unregister() noexcept {
@@ -436,16 +460,21 @@ struct gather_scatter::implementation final : background_work,
     bool is_active = false;
     bool is_empty = false;  // an operation is under way that could not be started as it should
     bool is_registered = false;
+    std::unique_ptr<exchange_watch> watch;  // null: nothing is measured
+    bool is_described_trying = false;
 };
 
 gather_scatter::gather_scatter(const context& where, std::span<const count_t> ids,
-                               const gather_options& options) {
+                               const gather_options& options, const std::source_location& place) {
     std::optional<error> fault;
     const auto all = with_defaults(options);
-    auto made = prepare_methods(where, ids, all, fault);
+    auto watch = where.comm().resource<object_records>().new_watch(gather_kind_name, options.name,
+                                                                   place, watched_role::outside);
+    auto made = prepare_methods(where, ids, all, watch.get(), fault);
     attempt(where.rank(), fault, [&] {
-        state_ = std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
-                                                  all.item_bytes, std::move(made));
+        state_ =
+            std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
+                                             all.item_bytes, std::move(made), std::move(watch));
     });
     agree(where.comm(), fault);
 }
@@ -470,7 +499,8 @@ gather_scatter gather_scatter::duplicate() const {
     const auto& own = state();
     return gather_scatter(std::make_unique<implementation>(
         own.comm, own.num_ids, own.item_bytes,
-        gatherings(own.methods.leader().twin(), own.methods.choice(), tried_routes())));
+        gatherings(own.methods.leader().twin(), own.methods.choice(), tried_routes()),
+        own.watch ? own.watch->twin() : nullptr));
 }
 
 count_t gather_scatter::num_ids() const { return state().num_ids; }
@@ -495,11 +525,13 @@ void gather_scatter::fail_start(bool transposed, std::size_t value_bytes, const 
 
 bool gather_scatter::test() {
     require_state(is_active(), no_operation);
+    const watched_call now(state().watch.get());
     return state().test();
 }
 
 void gather_scatter::wait() {
     require_state(is_active(), no_operation);
+    const watched_call now(state().watch.get());
     state().wait();
 }
 
@@ -522,9 +554,17 @@ std::string gather_scatter::explain() const {
     return choice ? to_string(*choice) : name_of(method(), route()) + "  given\n";
 }
 
+object_report gather_scatter::report() const {
+    if (state().watch) return report_of(state().watch->object());
+    watched_object nothing{.kind = gather_kind_name};
+    state().describe(nothing);
+    return report_of(nothing);
+}
+
 void gather_scatter::close() noexcept { implementation::end(std::move(state_)); }
 
 void gather_scatter::start_arrays(value_arrays arrays, const gather_call& how) {
+    const watched_start now(state().watch.get());
     state().start(std::move(arrays), how);
 }
 

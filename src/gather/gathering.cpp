@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../base/rank_fault_mpi.hpp"
+#include "../neighbor/report_part.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
@@ -85,9 +86,11 @@ gathering::exchanges gathering::make_exchanges(std::size_t item_bytes) const {
     auto options = options_;
     options.item_bytes = item_bytes;
     options.prepare = plans_.by_owners ? preparation::both : preparation::forward;
-    if (plans_.to_holders) made.to_holders.emplace(where_, plans_.to_holders, options);
+    const neighbor_exchange::report_part part{whole_};
+    if (plans_.to_holders)
+        made.to_holders = neighbor_exchange(where_, plans_.to_holders, options, part);
     if (plans_.to_unflagged && plans_.to_unflagged != plans_.to_holders)
-        made.separate_to_unflagged.emplace(where_, plans_.to_unflagged, options);
+        made.separate_to_unflagged = neighbor_exchange(where_, plans_.to_unflagged, options, part);
     return made;
 }
 

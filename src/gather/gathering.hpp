@@ -25,14 +25,19 @@ struct gather_plans {
 /// @brief Its exchanges.
 class gathering {
   public:
+    /// @param whole  in which its exchanges are counted; may be null
     gathering(const context& where, std::shared_ptr<const gather_lists> lists, gather_plans plans,
-              const neighbor_options& options)
-        : where_(where), lists_(std::move(lists)), plans_(std::move(plans)), options_(options) {}
+              const neighbor_options& options, std::shared_ptr<watched_object> whole)
+        : where_(where),
+          lists_(std::move(lists)),
+          plans_(std::move(plans)),
+          options_(options),
+          whole_(std::move(whole)) {}
 
     /// @brief Another one with the same plans, prepared for items of the options' size.
     /// Collective as `prepare`.
     std::unique_ptr<gathering> twin() const {
-        auto made = std::make_unique<gathering>(where_, lists_, plans_, options_);
+        auto made = std::make_unique<gathering>(where_, lists_, plans_, options_, whole_);
         made->prepare(options_.item_bytes);
         return made;
     }
@@ -97,6 +102,7 @@ class gathering {
     std::shared_ptr<const gather_lists> lists_;
     gather_plans plans_;
     neighbor_options options_;
+    std::shared_ptr<watched_object> whole_;  // null: nothing is measured
     std::optional<exchanges> exchanges_;
     std::vector<std::byte> other_values_;
     std::vector<std::byte> work_;  // empty as long as operations take place in the user's array

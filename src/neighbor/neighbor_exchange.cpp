@@ -4,13 +4,17 @@
 #include <utility>
 
 #include "../base/environment_mpi.hpp"
+#include "../base/exchange_watch.hpp"
 #include "../base/throw_error.hpp"
 #include "../context/named_context_mpi.hpp"
+#include "../context/object_records_mpi.hpp"
+#include "../select/route_gains.hpp"
 #include "automatic_route.hpp"
 #include "compile_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "datatype_exchange.hpp"
 #include "plan_runner.hpp"
+#include "report_part.hpp"
 #include "trial_runs.hpp"
 
 namespace crossdock {
@@ -41,6 +45,7 @@ void check_rank(const communicator& comm, const plan& p) {
 }
 
 constexpr const char* made_here = "a neighbor exchange";
+constexpr const char* exchange_kind_name = "neighbor exchange";
 
 const char* name_of(preparation p) {
     switch (p) {
@@ -193,18 +198,34 @@ plan_runs compile_plans(const context& where, const pattern& p, const neighbor_o
 }  // namespace
 
 struct neighbor_exchange::implementation final : communicator_user, unfinished_exchange {
-    implementation(const communicator& comm, plan_runs&& made, const neighbor_options& options)
+    implementation(const communicator& comm, plan_runs&& made, const neighbor_options& options,
+                   std::unique_ptr<exchange_watch> stopwatch)
         : communicator_user(comm),
+          watch(std::move(stopwatch)),
           plans(std::move(made)),
           prepared(options.prepare),
           item_bytes(options.item_bytes),
-          last_bytes(options.item_bytes) {}
+          last_bytes(options.item_bytes) {
+        if (watch) describe();
+    }
 
     // All ranks have agreed that they have it.
     static std::unique_ptr<implementation> make(const communicator& comm, plan_runs&& made,
-                                                const neighbor_options& options) {
-        return with_reserve(
-            [&] { return std::make_unique<implementation>(comm, std::move(made), options); });
+                                                const neighbor_options& options,
+                                                std::unique_ptr<exchange_watch>&& watch) {
+        return with_reserve([&] {
+            return std::make_unique<implementation>(comm, std::move(made), options,
+                                                    std::move(watch));
+        });
+    }
+
+    void describe() {
+        is_described_trying = plans.is_trying();
+        describe(watch->object());
+    }
+    void describe(watched_object& object) const {
+        note_route(object, compiled().route(), plans.choice().get(), plans.is_trying(),
+                   plans.results());
     }
 
     ~implementation() override {
@@ -225,6 +246,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     void require(direction to, const std::size_t& new_bytes, Check&& check) {
         require_idle();
         try {
+            const watched_part packing(watch ? watch->details() : nullptr, activity::packing);
             check();
         } catch (const error&) {
             fail_start(to, new_bytes, current_error_of(compiled().rank()));
@@ -382,8 +404,12 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
             }
         }
         plans.begin(to, asked_bytes);
+        if (watch) [[unlikely]]
+            runner.watch(to, watch->details());
         active = &plans.timed(
             [&]() -> executor& { return runner.start(to, input, output, std::move(combine)); });
+        if (watch) [[unlikely]]
+            watch->note_started();
     }
 
     // What was packed.
@@ -415,23 +441,31 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     }
 
     bool test() {
+        const watched_call now(watch.get());
         const bool is_complete = look([&] { return active->test(); });
         if (is_complete) complete();
         return is_complete;
     }
 
     void wait() {
+        const watched_call now(watch.get());
         look([&] { active->wait(); });
         complete();
     }
 
     void complete() {
+        if (watch) [[unlikely]]
+            watch->finish(active->sent(present().regions()));
         active = nullptr;
         is_of_other = false;
         plans.end();
+        if (watch && is_described_trying) describe();
+        const watched_part packing(watch ? watch->details() : nullptr, activity::packing);
         packed.unpack();
     }
 
+    std::unique_ptr<exchange_watch> watch;  // null: nothing is measured
+    bool is_described_trying = false;
     plan_runs plans;
     preparation prepared;    // with the direction that starts
     std::size_t item_bytes;  // what was made ready last
@@ -446,21 +480,42 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
 };
 
 neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
-                                     const neighbor_options& options) {
+                                     const neighbor_options& options,
+                                     const std::source_location& place) {
     const auto all = with_defaults(options);
-    state_ = implementation::make(where.comm(), compile_plans(where, p, all), all);
+    auto plans = compile_plans(where, p, all);
+    state_ = implementation::make(
+        where.comm(), std::move(plans), all,
+        where.comm().resource<object_records>().new_watch(exchange_kind_name, options.name, place));
 }
 
 neighbor_exchange::neighbor_exchange(const context& where, crossdock::plan compiled,
-                                     const neighbor_options& options)
+                                     const neighbor_options& options,
+                                     const std::source_location& place)
     : neighbor_exchange(where, std::make_shared<const crossdock::plan>(std::move(compiled)),
-                        options) {}
+                        options, place) {}
 
 neighbor_exchange::neighbor_exchange(const context& where,
                                      std::shared_ptr<const crossdock::plan> compiled,
-                                     const neighbor_options& options) {
+                                     const neighbor_options& options,
+                                     const std::source_location& place) {
     const auto all = with_defaults(options);
-    state_ = implementation::make(where.comm(), keep_given(where, std::move(compiled), all), all);
+    auto plans = keep_given(where, std::move(compiled), all);
+    state_ = implementation::make(
+        where.comm(), std::move(plans), all,
+        where.comm().resource<object_records>().new_watch(exchange_kind_name, options.name, place));
+}
+
+neighbor_exchange::neighbor_exchange(const context& where,
+                                     std::shared_ptr<const crossdock::plan> compiled,
+                                     const neighbor_options& options, const report_part& part) {
+    const auto all = with_defaults(options);
+    auto plans = keep_given(where, std::move(compiled), all);
+    std::unique_ptr<exchange_watch> watch;
+    if (part.whole)
+        watch = with_reserve(
+            [&] { return std::make_unique<exchange_watch>(part.whole, watched_role::part); });
+    state_ = implementation::make(where.comm(), std::move(plans), all, std::move(watch));
 }
 
 neighbor_exchange::neighbor_exchange(std::unique_ptr<implementation> state)
@@ -489,8 +544,10 @@ neighbor_exchange neighbor_exchange::duplicate() const {
     auto fault = runner->prepare(options.prepare, options.item_bytes);
     std::unique_ptr<implementation> twin;
     attempt(comm.rank(), fault, [&] {
+        auto watch = state().watch ? state().watch->twin() : nullptr;
         twin = std::make_unique<implementation>(
-            comm, plan_runs(std::move(runner), state().plans.choice(), tried_routes()), options);
+            comm, plan_runs(std::move(runner), state().plans.choice(), tried_routes()), options,
+            std::move(watch));
     });
     agree(comm, fault);
     return neighbor_exchange(std::move(twin));
@@ -512,12 +569,20 @@ std::string neighbor_exchange::explain() const {
     return choice() ? to_string(*choice()) : plan().route() + "  given\n";
 }
 
+object_report neighbor_exchange::report() const {
+    if (state().watch) return report_of(state().watch->object());
+    watched_object nothing{.kind = exchange_kind_name};
+    state().describe(nothing);
+    return report_of(nothing);
+}
+
 void neighbor_exchange::close() noexcept { implementation::end(std::move(state_)); }
 
 void neighbor_exchange::prepare(std::size_t item_bytes) { state().prepare(item_bytes); }
 
 void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
                                     std::size_t item_bytes) {
+    const watched_start now(state().watch.get());
     state().require(direction::forward, item_bytes,
                     [&] { check_lengths(plan(), items.size(), slots.size(), item_bytes); });
     state().start(direction::forward, items.data(), slots.data(), item_bytes);
@@ -526,6 +591,7 @@ void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<
 void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
                                             std::span<std::byte> items, std::size_t item_bytes,
                                             combine_function combine) {
+    const watched_start now(state().watch.get());
     state().require(direction::reverse, item_bytes,
                     [&] { check_lengths(plan(), items.size(), slots.size(), item_bytes); });
     state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
@@ -534,6 +600,7 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
 void neighbor_exchange::start_fields_bytes(std::span<const std::span<const std::byte>> items,
                                            std::span<const std::span<std::byte>> slots,
                                            std::size_t value_bytes) {
+    const watched_start now(state().watch.get());
     const std::size_t item_bytes = items.size() * value_bytes;
     state().require(direction::forward, item_bytes, [&] {
         check_fields(plan(), items, slots, value_bytes);
@@ -546,6 +613,7 @@ void neighbor_exchange::start_fields_bytes(std::span<const std::span<const std::
 void neighbor_exchange::start_reverse_fields_bytes(
     std::span<const std::span<const std::byte>> slots, std::span<const std::span<std::byte>> items,
     std::size_t value_bytes, combine_function combine) {
+    const watched_start now(state().watch.get());
     const std::size_t item_bytes = slots.size() * value_bytes;
     state().require(direction::reverse, item_bytes, [&] {
         check_fields(plan(), items, slots, value_bytes);
@@ -585,6 +653,7 @@ void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datat
 
 void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* slots,
                               MPI_Datatype slot_type) {
+    const watched_start now(state().watch.get());
     std::size_t item_bytes = 0;
     bool is_packed = false;
     state().require(direction::forward, item_bytes, [&] {
@@ -618,6 +687,7 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
 
 void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Datatype datatype,
                                       MPI_Op operation) {
+    const watched_start now(state().watch.get());
     datatype_combination by{};
     state().require(direction::reverse, by.extent, [&] {
         by.extent = static_cast<std::size_t>(datatype_layout(datatype).extent);

@@ -103,6 +103,11 @@ class plan_runner {
         return runner;
     }
 
+    /// @brief Whom the executor that is started next tells what this rank does; null: nobody.
+    void watch(direction to, exchange_watch* details) {
+        state_of(to).sizes.back().runner->watch(details);
+    }
+
   private:
     static constexpr std::size_t most_sizes = 8;
 

@@ -94,6 +94,7 @@ forest_exchange::active& forest_exchange::idle_one(const operation& what,
     options.executor = options_.executor;
     options.item_bytes = what.item_bytes;
     options.prepare = preparation::lazy;
+    options.name = "star forests";
     auto& made =
         known_.emplace_back(active(*this, neighbor_exchange(where_, pattern_to(what.to), options)));
     explained = made.exchange_.explain();

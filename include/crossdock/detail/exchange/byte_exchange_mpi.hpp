@@ -24,7 +24,7 @@ enum class message_order {
     arrival,    ///< as they came in
 };
 
-/// @brief How to exchange. Equal on all ranks but for `order` and `sent`.
+/// @brief How to exchange. Equal on all ranks but for `order`, `sent` and `name`.
 struct exchange_options {
     /// A name of `parse_exchange_algorithm`; or "auto": what the environment variable `CROSSDOCK_ALGORITHM` of rank 0
     /// says when the communicator is first used, and else `choose_exchange_algorithm` on the context's machine;
@@ -42,6 +42,8 @@ struct exchange_options {
     std::optional<count_t> max_forwarded_bytes = std::nullopt;
     /// Receives what this rank sent, if given.
     exchange_traffic* sent = nullptr;
+    /// In reports; all exchanges without a name are one. Rank 0's counts.
+    std::string name = "";
 };
 
 /// @brief The `max_forwarded_bytes` of "auto".

@@ -1,0 +1,82 @@
+#include "exchange_watch.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace crossdock {
+
+namespace {
+
+constexpr count_t num_sampled_first = 8;
+constexpr count_t sampling_period = 16;
+
+}  // namespace
+
+double steady_seconds() noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+void exchange_watch::begin() noexcept {
+    if (!has_begun_) {
+        is_started_ = is_over_ = false;
+        is_sampled_ = role_ != watched_role::outside &&
+                      (of_->starts < num_sampled_first || of_->starts % sampling_period == 0);
+        inside_ = noted_ = 0;
+        seconds_ = {};
+    }
+    go_in(activity::sending);
+    if (!std::exchange(has_begun_, true)) begin_ = entered_;
+}
+
+void exchange_watch::go_in(activity first) noexcept {
+    if (is_inside_) return;
+    is_inside_ = true;
+    activity_ = first;
+    since_ = entered_ = clock_();
+}
+
+void exchange_watch::leave() noexcept {
+    if (!std::exchange(is_inside_, false)) return;
+    const double now = clock_();
+    seconds(activity_) += now - since_;
+    inside_ += now - entered_;
+    if (is_over_) note_exchange(now);
+    if (is_over_ || !is_started_) has_begun_ = is_over_ = false;
+}
+
+void exchange_watch::note_exchange(double now) noexcept {
+    auto& all = *of_;
+    if (role_ != watched_role::part) {
+        ++all.starts;
+        all.exchange_seconds += now - begin_;
+        all.inside_seconds += inside_;
+    }
+    if (role_ == watched_role::outside) return;
+    all.sent.messages += sent_.messages;
+    all.sent.bytes += sent_.bytes;
+    all.sent.inter_region_messages += sent_.inter_region_messages;
+    all.sent.inter_region_bytes += sent_.inter_region_bytes;
+    if (!is_sampled_) return;
+    for (std::size_t a = 0; a < seconds_.size(); ++a) all.sampled_seconds[a] += seconds_[a];
+}
+
+activity exchange_watch::change(activity next) noexcept {
+    if (is_inside_) {
+        const double now = clock_();
+        seconds(activity_) += now - std::exchange(since_, now);
+    }
+    return std::exchange(activity_, next);
+}
+
+void exchange_watch::note_arrival(rank_t from) noexcept {
+    if (!is_inside_) return;
+    change(activity_);
+    const double waited = seconds(activity::waiting);
+    try {
+        of_->awaited_seconds[from] += waited - std::exchange(noted_, waited);
+    } catch (...) {  // no memory for one more rank
+    }
+}
+
+}  // namespace crossdock
