@@ -7,19 +7,43 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "crossdock/communicator.hpp"
 
 namespace crossdock::python {
 
-collective_call::collective_call(std::function<void()> body) : body_(std::move(body)) {
-    void* const memory = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+namespace {
+
+std::byte* new_stack(std::size_t num_bytes) {
+    void* const memory = mmap(nullptr, num_bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    stack_ = static_cast<std::byte*>(memory);
-    const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    mprotect(stack_, page_bytes, PROT_NONE);
+    mprotect(memory, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);
+    return static_cast<std::byte*>(memory);
+}
+
+// A thread's next call uses the stack of its last one: UCX, which MPICH may use, keeps a record of each munmap.
+struct unused_stack {
+    std::span<std::byte> memory;
+    unused_stack() = default;
+    unused_stack(const unused_stack&) = delete;
+    unused_stack& operator=(const unused_stack&) = delete;
+    ~unused_stack() { replace({}); }
+    void replace(std::span<std::byte> by) {
+        if (!memory.empty()) munmap(memory.data(), memory.size());
+        memory = by;
+    }
+};
+thread_local unused_stack last_stack;
+
+}  // namespace
+
+collective_call::collective_call(std::function<void()> body)
+    : body_(std::move(body)),
+      stack_(last_stack.memory.empty() ? new_stack(stack_bytes)
+                                       : std::exchange(last_stack.memory, {}).data()) {
     getcontext(&inside_);
     inside_.uc_stack.ss_sp = stack_;
     inside_.uc_stack.ss_size = stack_bytes;
@@ -29,7 +53,7 @@ collective_call::collective_call(std::function<void()> body) : body_(std::move(b
                 static_cast<unsigned>(address));
 }
 
-collective_call::~collective_call() { munmap(stack_, stack_bytes); }
+collective_call::~collective_call() { last_stack.replace({stack_, stack_bytes}); }
 
 bool collective_call::run() {
     end_ = std::chrono::steady_clock::now() + between_signals;
