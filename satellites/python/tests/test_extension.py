@@ -18,15 +18,15 @@ def test_libraries_have_one_of_three_binary_interfaces(has_abi, families, monkey
     assert [_extension.family_of(text) for text in (OPEN_MPI, MPICH, INTEL)] == families
 
 
+@pytest.mark.skipif(_extension.is_abi_loaded(), reason="MPI itself is one")
 def test_a_library_of_the_abi_is_found_while_it_is_loaded(tmp_path):
     file = tmp_path / "abi.so"
     subprocess.run(["cc", "-shared", "-Wl,-soname,libmpi_abi.so.1", "-o", file, "-xc", "/dev/null"], check=True)
-    is_mpis = _extension.is_abi_loaded()
     library = ctypes.CDLL(str(file))
     assert _extension.is_abi_loaded()
     for _ in ("opened here", "opened again to find it"):
         _ctypes.dlclose(library._handle)
-    assert _extension.is_abi_loaded() is is_mpis
+    assert not _extension.is_abi_loaded()
 
 
 @pytest.mark.parametrize(("has_abi", "version", "sentence"), [
