@@ -2,6 +2,10 @@
 /// @brief Collective operations that a rank takes part in even if MPI refuses at first.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <new>
+
 #include "crossdock/communicator.hpp"
 
 namespace crossdock {
@@ -39,6 +43,20 @@ void run_collective(const communicator& comm, Begin&& begin) {
     MPI_Request request = MPI_REQUEST_NULL;
     insist([&] { return begin(&request); });
     comm.wait(request);
+}
+
+/// @brief Receives a matched message and keeps nothing of it, so that its sender is done with it.
+///
+/// It is received whole: Intel MPI with the MPI-5 ABI ends a program that cuts a message, whatever the error handler.
+inline void discard_message(const communicator& comm, MPI_Message& message, int num_bytes) noexcept
+    try {
+    const std::unique_ptr<std::byte[]> bytes(new (std::nothrow)
+                                                 std::byte[static_cast<std::size_t>(num_bytes)]);
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Imrecv(bytes.get(), bytes ? num_bytes : 0, MPI_BYTE, &message, request);
+    });
+} catch (...) {
+    // It was cut, as there was no memory, or MPI does not work any more.
 }
 
 /// @brief Until all ranks are here.
