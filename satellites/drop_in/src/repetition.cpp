@@ -48,11 +48,16 @@ repetition::step repetition::next(const std::vector<count_t>& sends,
 
 std::uint32_t repetition::vote() const noexcept {
     if (period_ > 0) return 2 * num_different_ <= num_since_asked_ ? 1 : 0;
-    std::uint32_t periods = 0;
-    if (num_different_ > 0) return periods;
-    for (int period = 1; period <= max_period; ++period)
-        if (num_repeated_[static_cast<std::size_t>(period)] >= period) periods |= 1U << period;
-    return periods;
+    if (num_different_ > 0) return 0;
+    // Of all watched calls; or at the end, if there are none, of the last ones.
+    std::uint32_t of_all = 0, of_last = 0;
+    for (int period = 1; period <= max_period; ++period) {
+        const auto number = num_repeated_[static_cast<std::size_t>(period)];
+        if (number < period) continue;
+        of_last |= 1U << period;
+        if (number == num_calls_ - period) of_all |= 1U << period;
+    }
+    return of_all == 0 && num_calls_ == asked_watched.back() ? of_last : of_all;
 }
 
 void repetition::conclude(std::uint32_t agreed) {

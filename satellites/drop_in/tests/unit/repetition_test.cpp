@@ -80,6 +80,23 @@ TEST(Repetition, APeriodOfThreeIsFound) {
     EXPECT_EQ(one.call(3), 0);
 }
 
+// As of a velocity, and then three times a pressure.
+TEST(Repetition, EqualCallsInAPeriodOfFourAreNoPeriodOfOne) {
+    lone_rank one;
+    for (const count_t bytes : {24, 8, 8, 8, 24, 8, 8, 8})
+        EXPECT_EQ(one.call(bytes), repetition::no_slot);
+
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(one.call(i % 4 == 0 ? 24 : 8), i % 4);
+}
+
+TEST(Repetition, CallsThatRepeatAfterOthersAreFoundAtTheLastQuestion) {
+    lone_rank one;
+    for (const count_t bytes : {1, 2, 3}) EXPECT_EQ(one.call(bytes), repetition::no_slot);
+    for (int i = 3; i < 16; ++i) EXPECT_EQ(one.call(8), repetition::no_slot);
+
+    EXPECT_EQ(one.call(8), 0);
+}
+
 TEST(Repetition, CallsThatCanHaveNoPlanAreLeft) {
     lone_rank one;
     one.planned_for = lone_rank::no_plan;
