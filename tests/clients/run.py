@@ -188,7 +188,9 @@ def dolfinx(on):
                    routes=["auto", "three_step"], result=norms, **asked)
     # It looks at no error code, and mpi4py turns off that errors end the program.
     on.is_taken_over(name, 2, poisson, MPI4PY_RC_THREAD_LEVEL="serialized", MPI4PY_RC_ERRORS="fatal")
-    on.measure(name, "Poisson's equation, set-up and CG", poisson, PETSC_OPTIONS="-sf_type neighbor")
+    # With several threads PT-Scotch's now and then crash in Open MPI 4.1.4, without the drop-in too.
+    on.measure(name, "Poisson's equation, set-up and CG", poisson, PETSC_OPTIONS="-sf_type neighbor",
+               MPI4PY_RC_THREAD_LEVEL="serialized")
 
 
 def neuron(on):
