@@ -27,7 +27,11 @@ extern "C" void crossdock_add_wave_sums(void* others, void* into, int* length, M
 }  // namespace
 
 mpi_transport::mpi_transport(const communicator& comm, int first_tag, bool has_urgent)
-    : comm_(comm), tag_(first_tag), urgent_tag_(first_tag + 1), has_urgent_(has_urgent) {
+    : comm_(comm),
+      tag_(first_tag),
+      urgent_tag_(first_tag + 1),
+      has_urgent_(has_urgent),
+      num_sent_to_(2 * static_cast<std::size_t>(comm.num_ranks())) {
     // One element, lest MPI cuts the three words apart.
     CROSSDOCK_MPI(MPI_Type_contiguous(sums_words, MPI_INT64_T, &sums_type_));
     CROSSDOCK_MPI(MPI_Type_commit(&sums_type_));
@@ -55,10 +59,14 @@ void mpi_transport::transfers::add(chunk_ref ref, Begin&& begin) {
 
 void mpi_transport::send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
                          bool is_urgent) {
+    unsigned char& num_sent =
+        num_sent_to_[2 * static_cast<std::size_t>(destination) + (is_urgent ? 1 : 0)];
+    const auto start = num_sent + 1U == messages_of_one_synchronous ? &MPI_Issend : &MPI_Isend;
     sends_.add(ref, [&](MPI_Request* request) {
-        return MPI_Isend(message.data(), checked_cast<int>(message.size()), MPI_BYTE, destination,
-                         is_urgent ? urgent_tag_ : tag_, comm_.get(), request);
+        return start(message.data(), checked_cast<int>(message.size()), MPI_BYTE, destination,
+                     is_urgent ? urgent_tag_ : tag_, comm_.get(), request);
     });
+    num_sent = static_cast<unsigned char>((num_sent + 1U) % messages_of_one_synchronous);
 }
 
 void mpi_transport::receive(chunk_ref ref, std::span<std::byte> room) {

@@ -56,10 +56,15 @@ class mpi_transport final : public stream_transport {
     void finish_sends();
     void discard_arrival() const;
 
+    // One message in so many to a rank is complete only when its receiver has begun to take it, and keeps its chunk
+    // until then. So few messages wait inside MPI for a rank that takes none, even where MPI sends at once.
+    static constexpr unsigned messages_of_one_synchronous = 16;
+
     communicator comm_;
     int tag_;
     int urgent_tag_;
     bool has_urgent_;
+    std::vector<unsigned char> num_sent_to_;  // by rank and urgency, since the last synchronous one
     transfers sends_;
     transfers receives_;
     transfers urgent_receives_;

@@ -551,6 +551,53 @@ TEST_F(Stream, SaysWhenAPushWouldWait) {
     items.close();
 }
 
+// All others push 10 times the bound to rank 0, which handles nothing while they can push. Buffers of one item are so
+// short that MPI sends them at once, up to 16 for each buffer of their sender. Rank 0 has receives for 32.
+TEST_F(Stream, HoldsABoundedNumberOfItemsForASlowReceiver) {
+    constexpr count_t max_buffers = 4;
+    for (const bool shares : {true, false}) {
+        count_t num_handled = 0;
+        stream<int> items(
+            where,
+            [&](auto&, const auto& batch) { num_handled += static_cast<count_t>(batch.size()); },
+            {.scheme = stream_scheme::ww,
+             .buffer_items = 1,
+             .max_buffers = static_cast<int>(max_buffers),
+             .pressure = back_pressure::fail,
+             .shared_memory = shares});
+        auto& port = items.port();
+        const count_t all = where.rank() == 0 ? 0 : 10 * (32 + 16 * max_buffers);
+
+        count_t num_held = 0;
+        while (num_held < all && port.try_push({0, 0}, 1)) ++num_held;
+        for (int i = 0; i < 1000 && num_held < all; ++i) {
+            if (port.try_push({0, 0}, 1)) ++num_held;
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        count_t num_held_by_all = num_held;
+        MPI_Allreduce(MPI_IN_PLACE, &num_held_by_all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+        const count_t num_senders = num_ranks() - 1;
+        if (shares) {
+            EXPECT_EQ(num_held, all == 0 ? 0 : max_buffers);
+        } else {
+            EXPECT_GE(num_held, all == 0 ? 0 : max_buffers);
+            EXPECT_LE(num_held_by_all, num_senders == 0 ? 0 : 32 + num_senders * 16 * max_buffers);
+        }
+
+        for (count_t num_pushed = num_held; num_pushed < all;) {
+            if (port.try_push({0, 0}, 1))
+                ++num_pushed;
+            else
+                port.progress();
+        }
+        drain(port);
+        EXPECT_EQ(num_handled, where.rank() == 0 ? num_senders * 10 * (32 + 16 * max_buffers) : 0);
+        EXPECT_EQ(port.statistics().overflow_buffers, 0);
+        EXPECT_LE(port.statistics().peak_buffers, max_buffers);
+        items.close();
+    }
+}
+
 TEST_F(Stream, OnlyHandlesInAPushIfThatIsWanted) {
     for (const auto pressure : {back_pressure::progress, back_pressure::block}) {
         bool is_pushing = false;

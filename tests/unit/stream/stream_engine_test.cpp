@@ -299,6 +299,18 @@ TEST_P(EngineOfScheme, MessagesAndBuffersKeepToTheBounds) {
     }
 }
 
+TEST_P(EngineOfScheme, ABufferTakesNoMoreBytesThanItsItemsAndAFewMore) {
+    for_all_worlds([](const topology& nodes, stream_options options) {
+        options.with_source = true;
+        stream_world world(nodes, options, channels_of_items(options));
+        for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
+            const auto& shape = world.engine(rank).shape();
+            const auto items = index(options.buffer_items) * (sizeof(item) + 8);
+            EXPECT_LE(shape.stride(), items + 400 + 8 * index(shape.group_size()));
+        }
+    });
+}
+
 // ------------------------------------------------------------------------------- combining
 
 struct keyed {
@@ -571,6 +583,59 @@ TEST(StreamEngine, WhatHandlersPushBeyondTheBoundFillsItsBuffers) {
 
         EXPECT_EQ(num_handled, 1025) << to_string(scheme);
         EXPECT_EQ(world.statistics().overflow_buffers, 8) << to_string(scheme);
+    }
+}
+
+// One worker pushes 10 times as much as all buffers hold to one that handles only when nothing more can be pushed.
+TEST(StreamEngine, ForASlowReceiverNoMoreIsHeldThanTheBound) {
+    for (const count_t receive_buffers : {0, 32}) {
+        stream_options options = options_of(stream_scheme::ww);
+        options.max_buffers = 4;
+        options.pressure = back_pressure::fail;
+        options.shared_memory = receive_buffers == 0;
+        stream_world world(topology::from_string("2"), options, channels_of_items(options));
+        const count_t bound = (options.max_buffers + receive_buffers) * options.buffer_items;
+        stream_worker& slow = world.worker(1);
+        count_t num_handled = 0;
+        world.sink.on_arrival = [&](stream_worker&, const stream_arrivals& a) {
+            num_handled += a.num_items;
+        };
+        const auto finds_room = [&] {
+            bool found = false;
+            for (int i = 0; !found && i < 100; ++i) found = world.worker(0).has_room(0, {1, 0});
+            return found;
+        };
+        EXPECT_EQ(slow.progress(), 0);  // posts its receives
+
+        count_t most_held = 0;
+        for (count_t num_pushed = 0; num_pushed < 10 * bound;) {
+            if (finds_room()) {
+                world.worker(0).push_item(0, {1, 0}, item{});
+                most_held = std::max(most_held, ++num_pushed - num_handled);
+            } else {
+                EXPECT_LE(slow.progress(),
+                          receive_buffers == 0 ? bound : 32 * options.buffer_items);
+            }
+        }
+        world.on_all([](stream_worker& worker, int) { drain(worker); });
+
+        EXPECT_EQ(most_held, bound);
+        EXPECT_EQ(num_handled, 10 * bound);
+        EXPECT_EQ(world.statistics().overflow_buffers, 0);
+    }
+}
+
+// In calls: whatever has come is handled by the next one, between nodes up to 32 buffers.
+TEST(StreamEngine, AnItemThatIsFlushedIsHandledByTheNextCallOfAReceiverOfItsNode) {
+    const stream_options options = options_of(stream_scheme::ww);
+    stream_world world(topology::from_string("2"), options, channels_of_items(options));
+    world.sink.on_arrival = [](stream_worker&, const stream_arrivals&) {};
+    for (const count_t num_items : {1, 8, 8 * 20 + 3}) {
+        for (count_t i = 0; i < num_items; ++i) world.worker(0).push_item(0, {1, 0}, item{});
+
+        world.worker(0).flush();
+
+        EXPECT_EQ(world.worker(1).progress(), num_items);
     }
 }
 
