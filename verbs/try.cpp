@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -35,7 +36,7 @@ namespace {
 constexpr int num_tried_routes = 3;
 
 struct try_options {
-    std::string file;  // empty: the matrix that comes along
+    std::vector<std::string> files;  // none: the matrix that comes along
     std::string partition;
     std::string topology_text;
     std::string nodes_text;
@@ -60,18 +61,25 @@ void tell(const communicator& comm, const std::string& what) {
 }
 
 // The patterns of a drop-in's recordings, or the one file.
-std::vector<std::string> files_of(const try_options& options) {
+std::vector<std::string> files_of(const std::string& file) {
     namespace fs = std::filesystem;
-    if (!fs::is_directory(options.file)) return {options.file};
+    if (!fs::is_directory(file)) return {file};
     std::vector<std::string> files;
-    for (const auto& entry : fs::directory_iterator(options.file)) {
+    for (const auto& entry : fs::directory_iterator(file)) {
         if (default_partition(entry.path()) != "block") files.push_back(entry.path());
     }
     if (files.empty())
         throw error(errc::file_error,
-                    options.file + " has no pattern, which is a file .mtx with its .owners");
+                    file + " has no pattern, which is a file .mtx with its .owners");
     std::ranges::sort(files);
     return files;
+}
+
+std::vector<std::string> files_of(const try_options& options) {
+    std::vector<std::string> all;
+    for (const auto& file : options.files)
+        std::ranges::copy(files_of(file), std::back_inserter(all));
+    return all;
 }
 
 std::vector<workload> load(const try_options& options, const topology& regions,
@@ -274,7 +282,7 @@ json document_head(const context& where, const try_options& options, bool is_cal
     const auto nodes = nodes_of(where);
     return {{"schema", "crossdock.try/1"},
             {"version", CROSSDOCK_VERSION},
-            {"file", options.file},
+            {"file", fmt::format("{}", fmt::join(options.files, ", "))},
             {"mpi", mpi_version()},
             {"flags", CROSSDOCK_BUILD_FLAGS},
             {"cpu", cpu_name()},
@@ -396,8 +404,8 @@ void add_try(CLI::App& app, action& chosen) {
     auto options = std::make_shared<try_options>();
     auto* verb = add_verb(app, "try");
     verb->add_option(
-        "FILE", options->file,
-        "A Matrix Market file, plain or gzip; a pattern that a program wrote, or a folder of them; "
+        "FILE", options->files,
+        "Matrix Market files, plain or gzip; patterns that a program wrote, or folders of them; "
         "dense:K, random:K or amg:FOLDER; default: a matrix of the installation");
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->add_option("--topology", options->topology_text,
@@ -425,7 +433,7 @@ void add_try(CLI::App& app, action& chosen) {
         ->check(CLI::Range(1, 1'000'000'000));
     verb->add_flag("--json", options->as_json, "Print JSON as well as the page");
     verb->callback([options, &chosen] {
-        if (options->file.empty()) options->file = demo_matrix().string();
+        if (options->files.empty()) options->files = {demo_matrix().string()};
         chosen = [options] { return run(*options); };
     });
 }
