@@ -57,6 +57,9 @@ struct object_report {
     double measured_gain = 0;   ///< likewise, where "auto:measure" tried both; else 0
 };
 
+/// @brief A line of JSON of the schema `crossdock.report/1`, as of a context of one rank.
+std::string to_json(const object_report& one);
+
 /// @brief A communicator of the library's own, the topology of its ranks, and their machine.
 ///
 /// It is made once and is the first argument of everything that communicates:

@@ -177,10 +177,13 @@ typedef struct crossdock_context_options {
     /// The machine that routes are chosen for: a preset's name, a file that rank 0 reads, or JSON. By default what
     /// CROSSDOCK_MACHINE says there, and else what is assumed of this machine.
     const char* machine;
+    /// Where the report of all objects goes when the context is closed: "1" for a table on rank 0's standard error;
+    /// else a file, to which rank 0 appends lines of JSON; "0" for none. By default what CROSSDOCK_REPORT says.
+    const char* report;
 } crossdock_context_options;
 
 #define CROSSDOCK_CONTEXT_OPTIONS_INIT \
-    { sizeof(crossdock_context_options), NULL, NULL, NULL }
+    { sizeof(crossdock_context_options), NULL, NULL, NULL, NULL }
 
 /// @brief Duplicates `user`, and finds out or takes what the options say. No message of the library meets one of the
 /// caller's. All ranks of `user` call it.
@@ -220,6 +223,11 @@ crossdock_status crossdock_context_num_ranks(const crossdock_context* context, i
 /// @param text  its sentence, "" if there is none
 crossdock_status crossdock_context_last_peer_error(const crossdock_context* context, int* rank,
                                                    char** text);
+
+/// @brief What the objects of each name have done on this rank, a line of JSON for each: `object_report` of
+/// crossdock/context.hpp says what is in it. Empty without a report.
+/// @param text  freed with `crossdock_free`
+crossdock_status crossdock_context_reports(const crossdock_context* context, char** text);
 
 /// @brief Frees the duplicate, and what is kept with it. What was made with the context can then only be freed: all
 /// else returns CROSSDOCK_INVALID_STATE. A context that was closed before stays closed; one that nobody closes is
@@ -426,12 +434,13 @@ typedef struct crossdock_neighbor_options {
     int measure_exchanges_each;
     double measure_max_lost_seconds;
     double (*measure_clock)(void);  ///< seconds since any moment; null: a steady clock
+    const char* name;               ///< in reports; null: all exchanges without a name are one
 } crossdock_neighbor_options;
 
 #define CROSSDOCK_NEIGHBOR_OPTIONS_INIT                                                           \
     {                                                                                             \
         sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, CROSSDOCK_PREPARE_BOTH, 3, 8, \
-            0.1, NULL                                                                             \
+            0.1, NULL, NULL                                                                       \
     }
 
 /// @brief Compiles this rank's plan together with all other ranks.
@@ -742,10 +751,11 @@ typedef struct crossdock_gather_options {
     int measure_exchanges_each;
     double measure_max_lost_seconds;
     double (*measure_clock)(void);
+    const char* name;
 } crossdock_gather_options;
 
 #define CROSSDOCK_GATHER_OPTIONS_INIT \
-    { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 3, 8, 0.1, NULL }
+    { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 3, 8, 0.1, NULL, NULL }
 
 /// @brief Finds out who has which ids, and compiles the plans.
 /// @param ids  not kept
@@ -877,10 +887,11 @@ typedef struct crossdock_exchange_options {
     /// Longer messages take a routed exchange's route only as an announcement; -1 is the default.
     int64_t max_forwarded_bytes;
     crossdock_exchange_traffic* sent;  ///< receives what this rank sent, unless null
+    const char* name;                  ///< in reports; null: all exchanges without a name are one
 } crossdock_exchange_options;
 
 #define CROSSDOCK_EXCHANGE_OPTIONS_INIT \
-    { sizeof(crossdock_exchange_options), NULL, CROSSDOCK_BY_SOURCE, -1, 0, -1, NULL }
+    { sizeof(crossdock_exchange_options), NULL, CROSSDOCK_BY_SOURCE, -1, 0, -1, NULL, NULL }
 
 /// @brief Delivers messages of one size.
 ///

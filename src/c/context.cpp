@@ -11,7 +11,8 @@ namespace {
 context_options options_from(const crossdock_context_options* options) {
     const auto given =
         known_options<crossdock_context_options>(options, CROSSDOCK_CONTEXT_OPTIONS_INIT);
-    return {text_or(given.topology, ""), text_or(given.nodes, ""), text_or(given.machine, "")};
+    return {text_or(given.topology, ""), text_or(given.nodes, ""), text_or(given.machine, ""),
+            text_or(given.report, "")};
 }
 
 }  // namespace
@@ -86,6 +87,15 @@ crossdock_status crossdock_context_last_peer_error(const crossdock_context* cont
         require(text, "text");
         give_text(text, told ? told->what() : "");
         *rank = told ? told->rank() : -1;
+    });
+}
+
+crossdock_status crossdock_context_reports(const crossdock_context* context, char** text) {
+    return guarded(context, [&] {
+        std::string lines;
+        for (const auto& one : value_of(context, "context").reports()) lines += to_json(one);
+        require(text, "text");
+        give_text(text, lines);
     });
 }
 

@@ -432,6 +432,7 @@ exchange_options options_from(const crossdock_exchange_options& given, exchange_
     options.max_message_bytes = given.max_message_bytes;
     if (given.max_forwarded_bytes != -1) options.max_forwarded_bytes = given.max_forwarded_bytes;
     options.sent = sent;
+    options.name = text_or(given.name, "");
     return options;
 }
 

@@ -39,6 +39,7 @@ gather_options options_from(const crossdock_gather_options* options) {
                     .exchanges_each = given.measure_exchanges_each,
                     .max_lost_seconds = given.measure_max_lost_seconds,
                     .clock = given.measure_clock},
+        .name = text_or(given.name, ""),
     };
 }
 
@@ -109,7 +110,8 @@ crossdock_status crossdock_gather_scatter_create(const crossdock_context* contex
             require(result, "result");
             return options_from(options);
         });
-        give(result, gather_scatter(where, array(ids, num_ids, "ids"), how), context->errors);
+        give(result, gather_scatter(where, array(ids, num_ids, "ids"), how, no_place),
+             context->errors);
     });
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -267,6 +268,9 @@ Enumeration checked_enum(int number, int count, const char* what) {
                     std::string("there is no ") + what + " " + std::to_string(number));
     return static_cast<Enumeration>(number);
 }
+
+/// @brief C has no places: what has no name is one in reports.
+inline constexpr std::source_location no_place{};
 
 inline crossdock_traffic to_c(const traffic& t) {
     return {t.messages, t.items, t.inter_region_messages, t.inter_region_items};

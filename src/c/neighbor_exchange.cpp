@@ -32,6 +32,7 @@ neighbor_options options_from(const crossdock_neighbor_options* options) {
                     .exchanges_each = given.measure_exchanges_each,
                     .max_lost_seconds = given.measure_max_lost_seconds,
                     .clock = given.measure_clock},
+        .name = text_or(given.name, ""),
     };
 }
 
@@ -50,7 +51,7 @@ crossdock_status crossdock_neighbor_exchange_create(const crossdock_context* con
             require(result, "result");
             return options_from(options);
         });
-        give(result, neighbor_exchange(where, pattern->value, how), context->errors);
+        give(result, neighbor_exchange(where, pattern->value, how, no_place), context->errors);
     });
 }
 
@@ -71,7 +72,7 @@ crossdock_status crossdock_neighbor_exchange_create_from_plan(
                             where.rank());
             return options_from(options);
         });
-        give(result, neighbor_exchange(where, plan->value, how), context->errors);
+        give(result, neighbor_exchange(where, plan->value, how, no_place), context->errors);
     });
 }
 
@@ -140,7 +141,7 @@ crossdock_status create(const crossdock_context* context, MPI_Datatype datatype,
             how.item_bytes = static_cast<std::size_t>(layout.size_bytes);
             return make_pattern(where);
         });
-        give(result, neighbor_exchange(where, pattern, how), context->errors);
+        give(result, neighbor_exchange(where, pattern, how, no_place), context->errors);
     });
 }
 

@@ -75,6 +75,8 @@ std::string to_json(const reported_object& one) {
     return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+std::string to_json(const object_report& one) { return to_json(reported_object{1, one, one}); }
+
 std::string to_table(std::span<const reported_object> all) {
     auto text =
         fmt::format(fmt::runtime(report_row), "object", "kind", "objects", "starts", "route", "why",

@@ -14,6 +14,7 @@ program context_test
     call topologies_of_text()
     call topologies_of_ranks()
     call contexts_with_topologies()
+    call reports_of_objects()
     call faults()
     call world%close(status)
     call expect_success(status, "the first close")
@@ -103,6 +104,22 @@ contains
         call given%free()
         call other%close(status)
         call other%free()
+    end subroutine
+
+    subroutine reports_of_objects()
+        type(crossdock_gather_scatter) :: dofs
+        character(:), allocatable :: lines
+        call other%create(MPI_COMM_WORLD, status, report="objects")
+        call expect_success(status, "a context with a report")
+        call dofs%create(other, [1_int64, 2_int64], status, name="shared dofs")
+        call expect_success(status, "an object with a name")
+        lines = other%reports()
+        call expect(index(lines, '"name":"shared dofs","kind":"gather-scatter"') > 0, "the object is reported")
+        call expect(index(lines, '"starts":0,') > 0, "nothing was started")
+        call dofs%free()
+        call other%close(status)
+        call other%free()
+        call expect(world%reports() == "", "nothing is measured without a report")
     end subroutine
 
     subroutine faults()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -152,6 +153,10 @@ class Context(Wrapper, Closing):
         machine.
     nodes : Topology or str, optional
         Who may share memory: the ranks of a region of this topology, if they can. By default all that can.
+    report : str, optional
+        Where the report of all objects goes when the context is closed: ``"1"`` for a table on rank 0's standard error,
+        or a file, to which rank 0 appends lines of JSON. ``"0"``: nothing is measured. ``"objects"``: only `reports`
+        tells it. By default what ``CROSSDOCK_REPORT`` says, and else ``"0"``.
 
     Raises
     ------
@@ -165,12 +170,13 @@ class Context(Wrapper, Closing):
     """
 
     def __init__(self, comm: MPI.Comm, topology: Topology | str | None = None, machine: str | Machine | None = None,
-                 *, nodes: Topology | str | None = None) -> None:
+                 *, nodes: Topology | str | None = None, report: str | None = None) -> None:
         if not isinstance(comm, MPI.Comm):
             raise TypeError(f"comm must be a communicator of mpi4py, not {type(comm).__name__}")
         if MPI.Is_finalized():
             raise InvalidStateError("MPI is finalized")
-        self._inner = extension.Context.make(MPI._addressof(comm), text_of(topology), text_of(nodes), text_of(machine))
+        self._inner = extension.Context.make(MPI._addressof(comm), text_of(topology), text_of(nodes), text_of(machine),
+                                             "" if report is None else report)
 
     rank = inner_property("rank", int, "This process's rank, from 0.")
     num_ranks = inner_property("num_ranks", int, "The number of ranks.")
@@ -222,6 +228,14 @@ class Context(Wrapper, Closing):
         """
         told: Error | None = self._inner.last_peer_error
         return told
+
+    def reports(self) -> list[dict[str, Any]]:
+        """Return what the objects of each name have done on this rank, as lines of the report do of all ranks.
+
+        Names are those of the option `name`, or else the places that made the objects, as ``"solver.py:120"``. Empty
+        without a report.
+        """
+        return [json.loads(line) for line in self._inner.reports()]
 
     def close(self) -> None:
         """Free the communicator and what is kept with it; nothing if it is closed.

@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import json
 import os
+import sys
 from types import ModuleType
 from typing import Any, Callable, TypeVar, cast
 
@@ -90,3 +91,9 @@ class Wrapper:
 def inner_property(name: str, kind: Callable[[Any], T], doc: str) -> T:
     """Return a property that the extension's object behind an object has under the same name."""
     return cast(T, property(lambda own: kind(getattr(own._inner, name)), doc=doc))
+
+
+def place_of_caller() -> str:
+    """Return the place from which the function is called that calls this, as ``"solver.py:120"``."""
+    frame = sys._getframe(2)
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from crossdock import _operations
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension, inner_property
+from crossdock._extension import extension, inner_property, place_of_caller
 from crossdock._neighbor import Array
 from crossdock._started import Routed
 
@@ -55,6 +55,8 @@ class GatherScatter(Routed):
         A value whose destinations share the next hop is sent there once.
     executor : {"auto", "persistent", "shared_memory"}
         What runs the plans.
+    name : str
+        In reports; by default the place of the call, such as ``"solver.py:120"``. Rank 0's counts.
 
     Raises
     ------
@@ -72,9 +74,10 @@ class GatherScatter(Routed):
     """
 
     def __init__(self, world: Context, ids: npt.ArrayLike, dtype: npt.DTypeLike = float, *, method: str = "auto",
-                 route: str = "auto", unique: bool = False, deduplicate: bool = True, executor: str = "auto") -> None:
+                 route: str = "auto", unique: bool = False, deduplicate: bool = True, executor: str = "auto",
+                 name: str = "") -> None:
         self._inner = extension.GatherScatter.make(inner_of(world), ids, dtype, method, route, unique, deduplicate,
-                                                   executor)
+                                                   executor, name or place_of_caller())
 
     def duplicate(self) -> GatherScatter:
         """Return a second object with the same plans, which may be active at the same time.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from crossdock import _operations
 from crossdock._context import Context, Topology, inner_of
-from crossdock._extension import extension, inner_property
+from crossdock._extension import extension, inner_property, place_of_caller
 from crossdock._pattern import Pattern
 from crossdock._pictured import Pictured, pictures
 from crossdock._started import Routed
@@ -145,6 +145,8 @@ class NeighborExchange(Routed):
         A message between nodes is split over their ranks, at least so many bytes to each; 0: none is.
     prepare : {"both", "forward"}
         What is made ready, if `dtype` is given.
+    name : str
+        In reports; by default the place of the call, such as ``"solver.py:120"``. Rank 0's counts.
 
     Raises
     ------
@@ -169,10 +171,10 @@ class NeighborExchange(Routed):
 
     def __init__(self, world: Context, pattern: Pattern, dtype: npt.DTypeLike | None = float, *, route: str = "auto",
                  deduplicate: bool = True, executor: str = "auto", max_message_bytes: int = 1 << 30,
-                 stripe_bytes: int = 0, prepare: str = "both") -> None:
+                 stripe_bytes: int = 0, prepare: str = "both", name: str = "") -> None:
         self._inner = extension.NeighborExchange.make(
             inner_of(world), getattr(pattern, "_inner", pattern), dtype, route, deduplicate, executor,
-            max_message_bytes, stripe_bytes, prepare)
+            max_message_bytes, stripe_bytes, prepare, name or place_of_caller())
         self._topology = world.topology
 
     def duplicate(self) -> NeighborExchange:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension
+from crossdock._extension import extension, place_of_caller
 
 Array = npt.NDArray[Any]
 Messages = Union[Mapping[int, Array], tuple[npt.ArrayLike, npt.ArrayLike, Array]]
@@ -57,7 +57,8 @@ class Received:
         return f"<Received: {len(self)} messages, {len(self.values)} items>"
 
 
-def sparse_exchange(world: Context, messages: Messages, *, algorithm: str = "auto", order: str = "by_source") -> Received:
+def sparse_exchange(world: Context, messages: Messages, *, algorithm: str = "auto", order: str = "by_source",
+                    name: str = "") -> Received:
     """Deliver messages to ranks that do not expect them.
 
     Items are what an index of the first dimension names, and are alike on all ranks that send any. Messages without
@@ -74,6 +75,8 @@ def sparse_exchange(world: Context, messages: Messages, *, algorithm: str = "aut
         ``"auto"``, or one that ``crossdock info`` lists, such as ``"nonblocking"`` or ``"routed:grid:2"``; equal on all
         ranks.
     order : {"by_source", "arrival"}
+    name : str
+        In reports; by default the place of the call, such as ``"solver.py:120"``. Rank 0's counts.
 
     Returns
     -------
@@ -94,7 +97,8 @@ def sparse_exchange(world: Context, messages: Messages, *, algorithm: str = "aut
     ...     print(source, items)
     """
     given = dict(messages) if isinstance(messages, Mapping) else messages
-    return Received(*extension.sparse_exchange(inner_of(world), given, algorithm, order, _describe, _make))
+    return Received(*extension.sparse_exchange(inner_of(world), given, algorithm, order,
+                                                 name or place_of_caller(), _describe, _make))
 
 
 def _describe(array: Array) -> str:

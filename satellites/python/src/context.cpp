@@ -1,6 +1,7 @@
 #include "crossdock/discover_topology.hpp"
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
@@ -40,13 +41,14 @@ void wait_for_all(MPI_Comm user) {
 }
 
 shared_context make_context(std::uintptr_t comm_address, nb::handle regions, nb::handle nodes,
-                            nb::handle machine) {
+                            nb::handle machine, nb::handle report) {
     const auto user = *reinterpret_cast<const MPI_Comm*>(comm_address);
     wait_for_all(user);
     auto options = attempt([&] {
         return context_options{argument<std::string>(regions, "topology", "a Topology or a str"),
                                argument<std::string>(nodes, "nodes", "a Topology or a str"),
-                               argument<std::string>(machine, "machine", "a str")};
+                               argument<std::string>(machine, "machine", "a str"),
+                               argument<std::string>(report, "report", "a str")};
     });
     return without_gil([&] {
         communicator comm(user);
@@ -132,6 +134,13 @@ void bind_context(nb::module_& module) {
                          const auto told = state.where.last_peer_error();
                          return told ? exception_of(*told) : nb::none();
                      })
+        .def("reports",
+             [](context_state& state) {
+                 const call_scope scope(state);
+                 std::vector<std::string> lines;
+                 for (const auto& one : state.where.reports()) lines.push_back(to_json(one));
+                 return lines;
+             })
         .def("machine_json",
              [](context_state& state) {
                  const call_scope scope(state);

@@ -25,7 +25,8 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
     static std::unique_ptr<gather_object> make(const shared_context& state, nb::handle ids,
                                                nb::handle dtype, nb::handle method,
                                                nb::handle route, nb::handle unique,
-                                               nb::handle deduplicate, nb::handle executor) {
+                                               nb::handle deduplicate, nb::handle executor,
+                                               nb::handle name) {
         const auto read_all = [&] {
             gather_options options;
             read(options.method, method, "method");
@@ -33,6 +34,7 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
             read(options.unique, unique, "unique");
             read(options.deduplicate, deduplicate, "deduplicate");
             read(options.executor, executor, "executor");
+            read(options.name, name, "name");
             options.item_bytes = item_bytes_of(dtype);
             return std::pair(integers<count_t>(ids, "ids"), options);
         };

@@ -31,8 +31,9 @@ void add_message(outgoing_arrays& to, rank_t destination, nb::handle array) {
 
 // Messages are a dict of arrays by destination, or a tuple of destinations, counts and all values.
 outgoing_arrays collect(nb::handle messages, nb::handle algorithm, nb::handle order,
-                        nb::handle describe) {
+                        nb::handle name, nb::handle describe) {
     outgoing_arrays result;
+    read(result.options.name, name, "name");
     read(result.options.algorithm, algorithm, "algorithm");
     result.options.order = choice_of<message_order>(
         order, "order",
@@ -102,11 +103,11 @@ item_description agree_on_items(const communicator& comm, const item_description
 // `describe(array)` is the text of an array's items, and `make(text, count)` a new array of them.
 std::tuple<nb::object, nb::object, nb::object> exchange(const shared_context& state,
                                                         nb::handle messages, nb::handle algorithm,
-                                                        nb::handle order, nb::handle describe,
-                                                        nb::handle make) {
+                                                        nb::handle order, nb::handle name,
+                                                        nb::handle describe, nb::handle make) {
     std::string same;
     const auto read_all = [&] {
-        auto result = collect(messages, algorithm, order, describe);
+        auto result = collect(messages, algorithm, order, name, describe);
         same = "a sparse exchange\nalgorithm = " + result.options.algorithm;
         return result;
     };

@@ -42,6 +42,25 @@ def test_contexts_with_other_regions_or_nodes_share_the_communicator(world):
     assert not world.is_open and not together.is_open
 
 
+def test_objects_of_a_name_are_reported(world):
+    with Context(MPI.COMM_WORLD, report="objects") as measured:
+        own = crossdock.Pattern.from_needed(measured, [measured.rank], [0])
+        with crossdock.NeighborExchange(measured, own, name="halo of p", route="direct") as halo:
+            for _ in range(3):
+                halo.forward(np.zeros(1))
+        with crossdock.NeighborExchange(measured, own) as unnamed, crossdock.GatherScatter(measured, [1]) as shared:
+            assert not unnamed.is_active and not shared.is_active
+        crossdock.sparse_exchange(measured, {measured.rank: np.zeros(2)}, name="asked")
+        told = measured.reports()
+        assert [(one["kind"], one["starts"]) for one in told] == [
+            ("neighbor exchange", 3), ("neighbor exchange", 0), ("gather-scatter", 0), ("sparse exchange", 1)]
+        assert (told[0]["name"], told[0]["route"], told[0]["why"]) == ("halo of p", "direct", "given")
+        assert told[1]["name"] == told[2]["name"]
+        assert told[1]["name"].startswith("test_context.py:")
+        assert told[3]["name"] == "asked"
+    assert world.reports() == []
+
+
 def test_topologies_answer():
     regions = Topology("cyclic:2x3")
     assert [regions.region_of(rank) for rank in range(6)] == [0, 1, 0, 1, 0, 1]

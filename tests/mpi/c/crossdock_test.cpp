@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -382,6 +383,39 @@ TEST_F(Communication, ContextsTakeWhatTheirOptionsSay) {
     EXPECT_SUCCESS(crossdock_context_close(other));
 }
 
+TEST_F(Communication, ObjectsOfANameAreReported) {
+    crossdock_context_options options = CROSSDOCK_CONTEXT_OPTIONS_INIT;
+    options.report = "objects";
+    const auto other = made<crossdock_context>(crossdock_context_create, MPI_COMM_WORLD, &options);
+    crossdock_neighbor_options halo = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
+    const auto unnamed = made<crossdock_neighbor_exchange>(crossdock_neighbor_exchange_create,
+                                                           other, pattern, &halo);
+    halo.name = "halo of p";
+    halo.route = "direct";
+    const auto named = made<crossdock_neighbor_exchange>(crossdock_neighbor_exchange_create, other,
+                                                         pattern, &halo);
+    crossdock_gather_options gather = CROSSDOCK_GATHER_OPTIONS_INIT;
+    gather.name = "dofs";
+    const int64_t id = 1;
+    const auto shared =
+        made<crossdock_gather_scatter>(crossdock_gather_scatter_create, other, 1, &id, &gather);
+
+    std::istringstream lines(text_by(crossdock_context_reports, other));
+    std::vector<std::string> told;
+    for (std::string line; std::getline(lines, line);) {
+        const auto one = nlohmann::json::parse(line);
+        told.push_back(one["kind"].get<std::string>() + ": " + one["name"].get<std::string>());
+        EXPECT_EQ(one["objects"], 1);
+        EXPECT_EQ(one["starts"], 0);
+    }
+    EXPECT_EQ(told,
+              (std::vector<std::string>{"neighbor exchange: unnamed",
+                                        "neighbor exchange: halo of p", "gather-scatter: dofs"}));
+    expect_null(crossdock_context_reports(nullptr, nullptr), "context");
+    expect_null(crossdock_context_reports(other, nullptr), "text");
+    EXPECT_SUCCESS(crossdock_context_close(other));
+}
+
 TEST_F(Communication, ContextsAreRefusedOnAllRanks) {
     crossdock_context* other = nullptr;
     const auto expect_refused = [&](crossdock_status status, auto&& spoil) {
@@ -519,9 +553,9 @@ TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
 // A field that comes later must not lie where older programs have padding.
 #define EXPECT_NO_PADDING_AFTER(type, field) \
     static_assert(offsetof(type, field) + sizeof(type::field) == sizeof(type))
-EXPECT_NO_PADDING_AFTER(crossdock_context_options, machine);
-EXPECT_NO_PADDING_AFTER(crossdock_neighbor_options, measure_clock);
-EXPECT_NO_PADDING_AFTER(crossdock_exchange_options, sent);
+EXPECT_NO_PADDING_AFTER(crossdock_context_options, report);
+EXPECT_NO_PADDING_AFTER(crossdock_neighbor_options, name);
+EXPECT_NO_PADDING_AFTER(crossdock_exchange_options, name);
 EXPECT_NO_PADDING_AFTER(crossdock_array_options, user);
 EXPECT_NO_PADDING_AFTER(crossdock_stream_options, combine);
 
