@@ -428,6 +428,9 @@ typedef struct crossdock_neighbor_options {
     /// Messages between nodes are split over their ranks, at least so much to each; 0: they are not.
     size_t stripe_bytes;
     int prepare;  ///< a `crossdock_preparation`
+    /// 1: reverse exchanges give the same bits on any route, executor and topology, for as many ranks and the same
+    /// pattern. Nothing is combined on the way, as though `deduplicate` were 0.
+    int reproducible;
     /// "auto:measure" tries at most so many routes, each until it had so many exchanges of one kind, or twice as many
     /// of all; and no further one if trials lost, or the next is expected to lose, more.
     int measure_max_candidates;
@@ -439,8 +442,8 @@ typedef struct crossdock_neighbor_options {
 
 #define CROSSDOCK_NEIGHBOR_OPTIONS_INIT                                                           \
     {                                                                                             \
-        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, CROSSDOCK_PREPARE_BOTH, 3, 8, \
-            0.1, NULL, NULL                                                                       \
+        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, CROSSDOCK_PREPARE_BOTH, 0, 3, \
+            8, 0.1, NULL, NULL                                                                    \
     }
 
 /// @brief Compiles this rank's plan together with all other ranks.
@@ -747,6 +750,7 @@ typedef struct crossdock_gather_options {
     /// another number makes it ready, and waits for the ranks of the node.
     size_t item_bytes;
     size_t stripe_bytes;
+    int reproducible;  ///< 1: the same bits with any method, route, executor and topology
     int measure_max_candidates;
     int measure_exchanges_each;
     double measure_max_lost_seconds;
@@ -755,7 +759,7 @@ typedef struct crossdock_gather_options {
 } crossdock_gather_options;
 
 #define CROSSDOCK_GATHER_OPTIONS_INIT \
-    { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 3, 8, 0.1, NULL, NULL }
+    { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 0, 3, 8, 0.1, NULL, NULL }
 
 /// @brief Finds out who has which ids, and compiles the plans.
 /// @param ids  not kept
@@ -1035,18 +1039,19 @@ typedef struct crossdock_array_options {
     /// How requests for one entry are found: "none", "sort", "hash", "search_tree", "envelope_hash" or "envelope_sort";
     /// null: "sort".
     const char* combine;
-    int combine_locally;       ///< 0: a rank's own requests do not combine
-    int combine_on_the_way;    ///< 0: requests of several ranks do not combine
-    int transport;             ///< a `crossdock_array_transport`
-    int equal_writes;          ///< a `crossdock_overwrite`
+    int combine_locally;     ///< 0: a rank's own requests do not combine
+    int combine_on_the_way;  ///< 0: requests of several ranks do not combine
+    int transport;           ///< a `crossdock_array_transport`
+    int equal_writes;        ///< a `crossdock_overwrite`
+    int reproducible;  ///< 1: the same bits with any route, topology and `combine`; requests travel on "direct"
     crossdock_combine choose;  ///< for CROSSDOCK_OVERWRITE_USER; associative and commutative
     void* user;                ///< given to `choose`
 } crossdock_array_options;
 
-#define CROSSDOCK_ARRAY_OPTIONS_INIT                                        \
-    {                                                                       \
-        sizeof(crossdock_array_options), -1, NULL, 1 << 15, NULL, 1, 1,     \
-            CROSSDOCK_TRANSPORT_ROUTED, CROSSDOCK_OVERWRITE_ANY, NULL, NULL \
+#define CROSSDOCK_ARRAY_OPTIONS_INIT                                           \
+    {                                                                          \
+        sizeof(crossdock_array_options), -1, NULL, 1 << 15, NULL, 1, 1,        \
+            CROSSDOCK_TRANSPORT_ROUTED, CROSSDOCK_OVERWRITE_ANY, 0, NULL, NULL \
     }
 
 /// @brief Makes an array whose entries are zero bytes.
@@ -1055,8 +1060,9 @@ typedef struct crossdock_array_options {
 /// array and its prepared batches. Entries, and values in arrays, are an extent apart, and travel with their gaps.
 /// MPI_Type_contiguous(sizeof(x), MPI_BYTE, ...) makes one of any structure that only the caller's functions combine.
 /// @return CROSSDOCK_INVALID_ARGUMENT if a length is negative, the datatype is none or not as said, options are out of
-/// range or differ, `choose` is missing, or values have no order; CROSSDOCK_SIZE_MISMATCH if parts do not add up;
-/// CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_OUT_OF_MEMORY
+/// range or differ, `choose` is missing, values have no order, or CROSSDOCK_TRANSPORT_RMA is to be reproducible;
+/// CROSSDOCK_SIZE_MISMATCH if parts do not add up; CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is;
+/// CROSSDOCK_OUT_OF_MEMORY
 crossdock_status crossdock_distributed_array_create(const crossdock_context* context,
                                                     int64_t num_entries, MPI_Datatype datatype,
                                                     const crossdock_array_options* options,

@@ -157,6 +157,10 @@ struct array_options {
     overwrite equal_writes = overwrite::any;
     /// For `overwrite::user`: of two values the one that stays. Associative and commutative.
     std::function<T(const T&, const T&)> choose = nullptr;
+    /// Entries have the same bits with any route, topology and way to combine, for as many ranks and the same requests:
+    /// each rank combines its own requests for an entry in their order; the entry's owner takes first its own, then
+    /// those of others in the order of ranks. All requests then travel on `direct`, and not by `rma`.
+    bool reproducible = false;
 };
 
 /// @brief A global array of n entries, each owned by one rank; all ranks read, write and update any entries by their
@@ -208,7 +212,7 @@ class distributed_array {
     /// @param num_entries  equal on all ranks
     /// @throws error(errc::invalid_argument)  `num_entries` or `num_local` is negative; `num_local` is set on some
     /// ranks only; other options or contexts differ between ranks; `overwrite::user` without `choose`;
-    /// `overwrite::minimum` or `maximum` of a type without <
+    /// `overwrite::minimum` or `maximum` of a type without <; `rma` with `reproducible`
     /// @throws error(errc::size_mismatch)     the `num_local` of all ranks do not add up to `num_entries`, or the
     /// topology of `where` has another number of ranks
     /// @throws error(errc::out_of_memory)     the entries of a rank do not fit into memory
@@ -388,8 +392,8 @@ class distributed_array {
         return *engine_;
     }
     static array_settings settings_of(const array_options<T>& options) {
-        return {options.num_local, options.route, options.expected_requests, options.combine,
-                options.transport};
+        return {options.num_local, options.route,     options.expected_requests,
+                options.combine,   options.transport, options.reproducible};
     }
     array_changes writes(std::span<const count_t> indices, std::span<const T> values,
                          std::vector<ranked<T>>& with_ranks) const {

@@ -40,6 +40,10 @@ struct gather_options {
     std::size_t item_bytes = 8;
     std::size_t stripe_bytes = 0;
     measure_options measure = {};
+    /// Results have the same bits with any method, route, executor and topology, for as many ranks and the same ids:
+    /// copies are combined first on each rank, in the order of its ids, and then in the order of ranks; but first of all
+    /// those of the owner.
+    bool reproducible = false;
     std::string name = "";
 };
 
@@ -92,7 +96,7 @@ struct gather_call {
 ///     rank 1   ids {8 -7 7}   values {4 90 5}   sum: {2+4  1+5 1+5}
 ///
 /// Where all copies of an id are flagged, they stay as they are. All copies get the same bits, and the same ones each
-/// time as long as the same method and route are taken.
+/// time as long as the same method and route are taken, or with any if `reproducible` is set.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|

@@ -61,6 +61,11 @@ struct neighbor_options {
     preparation prepare = preparation::both;
     /// What the route "auto:measure" may cost.
     measure_options measure = {};
+    /// Reverse exchanges give the same bits on any route, executor and topology, for as many ranks and the same
+    /// pattern: into an item first the rank's own slots are combined, then those of the others in the order of ranks,
+    /// and those of one rank as the pattern lists them. Nothing is combined on the way, as though `deduplicate` were
+    /// false.
+    bool reproducible = false;
     /// In reports; by default the place that makes the object. Rank 0's counts.
     std::string name = "";
 };
@@ -135,8 +140,9 @@ concept same_items =
 /// had its turn, or the next may lose too much time, the one that was fastest on the slowest rank is kept, and the
 /// others are freed. Directions and sizes weigh as often as they occurred in the first route's turn. Every exchange is
 /// as right as any other; in reverse, values combine in the order of the plan, so that the bits may change until the
-/// trials are over. The start after a route's turn waits for all ranks, and makes the next route ready; such starts
-/// come in one order on all ranks. A duplicate has the plan that leads so far, and tries nothing.
+/// trials are over, unless `reproducible` is set. The start after a route's turn waits for all ranks, and makes the next
+/// route ready; such starts come in one order on all ranks. A duplicate has the plan that leads so far, and tries
+/// nothing.
 ///
 /// *Failure.* A start that fails on one rank throws there, and leaves the object idle. The rank takes part in the
 /// exchange all the same: it sends messages without items, and forwards what others sent. Whoever awaits a message that
@@ -168,7 +174,8 @@ class neighbor_exchange {
     /// @brief Takes a plan that was compiled elsewhere; `route` and `deduplicate` have no say.
     /// @param compiled  this rank's of plans that belong together
     /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
-    /// @throws error(errc::invalid_plan)   it has more than 32 stages; on all ranks
+    /// @throws error(errc::invalid_plan)   it has more than 32 stages, or it is deduplicated and `reproducible` is set;
+    /// on all ranks
     /// @throws error(errc::out_of_memory)  as above
     neighbor_exchange(const context& where, crossdock::plan compiled,
                       const neighbor_options& options = {},

@@ -69,12 +69,14 @@ class plan {
         count_t num_slots = 0;
         std::vector<plan_stage> stages;
         std::vector<delivery> deliveries;
+        std::vector<rank_t> item_destinations = {};
 
         friend bool operator==(const contents&, const contents&) = default;
     };
 
     /// @throws error(errc::invalid_plan)  a rank, position or slot is out of range; a position is sent before it is
-    /// received; a message has no items; or receives do not take consecutive positions
+    /// received; a message has no items; receives do not take consecutive positions; or there are destinations, but not
+    /// one for each own item that is sent
     /// @par Complexity
     /// Linear in the plan.
     explicit plan(contents data);
@@ -90,6 +92,11 @@ class plan {
     const std::vector<plan_stage>& stages() const noexcept { return data_.stages; }
     /// @brief Ascending by position.
     const std::vector<delivery>& deliveries() const noexcept { return data_.deliveries; }
+    /// @brief Of each own item in a message, in the order of stages and messages, the rank that it is for. In reverse,
+    /// what comes back is combined in the order of these. Empty where one item may be for several ranks.
+    const std::vector<rank_t>& item_destinations() const noexcept {
+        return data_.item_destinations;
+    }
 
     /// @brief The number of positions: own items and received ones.
     count_t num_positions() const noexcept;

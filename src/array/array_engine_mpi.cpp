@@ -37,7 +37,8 @@ void list_settings(named_values& values, const context& where, count_t num_entri
         .add("combining", to_string(combine.strategy))
         .add("combining at the source", combine.locally)
         .add("combining on the way", combine.on_the_way)
-        .add("transport", static_cast<int>(settings.transport));
+        .add("transport", static_cast<int>(settings.transport))
+        .add("reproducible", settings.reproducible);
     add_context(values, where);
 }
 
@@ -48,6 +49,10 @@ void check_parts(count_t num_entries, const array_settings& settings) {
     if (settings.num_local.value_or(0) < 0)
         throw error(errc::invalid_argument,
                     fmt::format("num_local is {}; the minimum is 0", *settings.num_local));
+    if (settings.reproducible && settings.transport == array_transport::rma)
+        throw error(errc::invalid_argument,
+                    "MPI orders the changes of the transport rma, so they are not reproducible: "
+                    "name another transport");
 }
 
 block_partition parts_of_sizes(count_t num_entries, const std::vector<count_t>& sizes) {
@@ -156,6 +161,12 @@ array_engine::array_engine(const context& where, count_t num_entries,
         effective.route = asked_untried_route(where, settings.route);
         if (settings.transport == array_transport::plain)
             effective.combine = {combining::none, false, false};
+        if (settings.reproducible) {
+            effective.route = "direct";
+            const auto strategy = effective.combine.strategy;
+            effective.combine = {strategy == combining::none ? combining::sort : strategy, true,
+                                 true};
+        }
         return std::make_unique<implementation>(where, owners, effective, item_bytes);
     });
     state_->tags = comm.reserve_tags(2 * state_->tags_of_batch());

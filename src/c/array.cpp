@@ -117,6 +117,7 @@ array_settings settings_from(const crossdock_array_options& given) {
     settings.combine.on_the_way = given.combine_on_the_way != 0;
     settings.transport =
         checked_enum<array_transport>(given.transport, CROSSDOCK_TRANSPORT_RMA + 1, "transport");
+    settings.reproducible = given.reproducible != 0;
     return settings;
 }
 

@@ -32,6 +32,7 @@ neighbor_options options_from(const crossdock_neighbor_options* options) {
                     .exchanges_each = given.measure_exchanges_each,
                     .max_lost_seconds = given.measure_max_lost_seconds,
                     .clock = given.measure_clock},
+        .reproducible = given.reproducible != 0,
         .name = text_or(given.name, ""),
     };
 }

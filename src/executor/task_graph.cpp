@@ -217,15 +217,25 @@ task_graph reverse_task_graph(const plan& p, const memory_domain& domain,
         list_for(position, &graph_task::copy_input, &graph_task::combine_input)
             .append(slot, index_of(position));
     }
+    // Own items that came back, with the rank that each is from; in the order of the ranks on any route.
+    std::vector<std::pair<rank_t, std::pair<count_t, count_t>>> returned;
+    auto destination = p.item_destinations().begin();
     count_t arrived = 0;
     for (const auto& stage : p.stages()) {
         for (const auto& sent : stage.sends) {
             for (const count_t position : sent.positions) {
-                list_for(position, &graph_task::copy_arrived, &graph_task::combine_arrived)
-                    .append(arrived++, index_of(position));
+                if (position < p.num_items() && !p.item_destinations().empty()) {
+                    returned.push_back({*destination++, {arrived++, position}});
+                } else {
+                    list_for(position, &graph_task::copy_arrived, &graph_task::combine_arrived)
+                        .append(arrived++, index_of(position));
+                }
             }
         }
     }
+    std::ranges::stable_sort(returned, {}, [](const auto& one) { return one.first; });
+    for (const auto& [rank, move] : returned)
+        output.combine_arrived.append(move.first, move.second);
     builder.add_output(std::move(output));
     return builder.finish();
 }

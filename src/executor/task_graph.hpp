@@ -104,7 +104,8 @@ task_graph forward_task_graph(const plan& p, const memory_domain& domain,
                               const stripe_rule* stripes = nullptr);
 
 /// @brief Slots to items: every message travels back, and what was sent to several destinations
-/// comes back combined. Input is the slots, output the local array, which is combined into.
+/// comes back combined. Input is the slots, output the local array, which is combined into: where the plan has
+/// destinations of items, in their order.
 /// @par Complexity
 /// As `forward_task_graph`.
 task_graph reverse_task_graph(const plan& p, const memory_domain& domain,

@@ -32,6 +32,7 @@ gather_options with_defaults(gather_options options) {
     const gather_options defaults;
     if (options.max_message_bytes == 0) options.max_message_bytes = defaults.max_message_bytes;
     if (options.item_bytes == 0) options.item_bytes = defaults.item_bytes;
+    if (options.reproducible) options.deduplicate = false;
     return options;
 }
 
@@ -51,6 +52,7 @@ void list_options(named_values& values, const context& where, const gather_optio
         .add("route", all.route)
         .add("unique", all.unique)
         .add("deduplicate", all.deduplicate)
+        .add("reproducible", all.reproducible)
         .add("executor", all.executor)
         .add("item_bytes", all.item_bytes)
         .add("max_message_bytes", all.max_message_bytes)

@@ -26,6 +26,7 @@ neighbor_options with_defaults(neighbor_options options) {
     const neighbor_options defaults;
     if (options.max_message_bytes == 0) options.max_message_bytes = defaults.max_message_bytes;
     if (options.item_bytes == 0) options.item_bytes = defaults.item_bytes;
+    if (options.reproducible) options.deduplicate = false;
     return options;
 }
 
@@ -67,6 +68,7 @@ void list_options(named_values& values, const context& where, const neighbor_opt
         .add("max_message_bytes", all.max_message_bytes)
         .add("stripe_bytes", all.stripe_bytes)
         .add("prepare", name_of(all.prepare))
+        .add("reproducible", all.reproducible)
         .add("measure.max_candidates", all.measure.max_candidates)
         .add("measure.exchanges_each", all.measure.exchanges_each)
         .add("measure.max_lost_seconds", all.measure.max_lost_seconds);
@@ -144,6 +146,10 @@ plan_runs keep_one(const context& where, compilation found, const neighbor_optio
 plan_runs keep_given(const context& where, std::shared_ptr<const plan> given,
                      const neighbor_options& options) {
     check_stages(*given);
+    if (options.reproducible && given->is_deduplicated())
+        throw error(errc::invalid_plan,
+                    "a plan that combines values on the way is not reproducible: compile it with "
+                    "deduplicate = false");
     return keep_one(where, compilation(where, std::move(given)), options);
 }
 

@@ -28,16 +28,18 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(plan_stage, sends, receives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(delivery, position, slot)
 
 static nlohmann::json as_json(const plan::contents& data) {
-    return {{"schema", plan_schema},         {"rank", data.rank},
-            {"ranks", data.num_ranks},       {"route", data.route_name},
-            {"dedup", data.is_deduplicated}, {"items", data.num_items},
-            {"slots", data.num_slots},       {"stages", data.stages},
-            {"deliveries", data.deliveries}};
+    nlohmann::json all{{"schema", plan_schema},         {"rank", data.rank},
+                       {"ranks", data.num_ranks},       {"route", data.route_name},
+                       {"dedup", data.is_deduplicated}, {"items", data.num_items},
+                       {"slots", data.num_slots},       {"stages", data.stages},
+                       {"deliveries", data.deliveries}};
+    if (!data.item_destinations.empty()) all["item_destinations"] = data.item_destinations;
+    return all;
 }
 
 std::string to_json(const plan& p) {
     return as_json({p.rank(), p.num_ranks(), p.route(), p.is_deduplicated(), p.num_items(),
-                    p.num_slots(), p.stages(), p.deliveries()})
+                    p.num_slots(), p.stages(), p.deliveries(), p.item_destinations()})
         .dump();
 }
 
@@ -57,6 +59,8 @@ plan plan_from_json(const std::string& text) {
         all.at("slots").get_to(data.num_slots);
         all.at("stages").get_to(data.stages);
         all.at("deliveries").get_to(data.deliveries);
+        if (all.contains("item_destinations"))
+            all.at("item_destinations").get_to(data.item_destinations);
         // Written again, to prove that nothing was lost: conversions round and wrap numbers that do not fit, silently.
         if (as_json(data) != all)
             throw error(errc::parse_error,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "../base/index_check.hpp"
@@ -47,6 +48,19 @@ void check_deliveries(const plan::contents& data, count_t num_positions) {
     }
 }
 
+void check_destinations(const plan::contents& data) {
+    if (data.item_destinations.empty()) return;
+    for (const rank_t destination : data.item_destinations) check_rank(data, destination);
+    std::ptrdiff_t num_sent = 0;
+    for (const auto& stage : data.stages)
+        for (const auto& message : stage.sends)
+            num_sent += std::ranges::count_if(
+                message.positions, [&](count_t position) { return position < data.num_items; });
+    if (num_sent == std::ssize(data.item_destinations)) return;
+    reject(data.rank, fmt::format("{} own items are sent, but there are {} destinations", num_sent,
+                                  data.item_destinations.size()));
+}
+
 // Returns the number of positions after the stage.
 count_t check_stage(const plan::contents& data, const plan_stage& stage, count_t num_positions) {
     for (const auto& message : stage.sends) {
@@ -82,6 +96,7 @@ plan::plan(contents data) : data_(std::move(data)) {
     count_t num_positions = data_.num_items;
     for (const auto& stage : data_.stages) num_positions = check_stage(data_, stage, num_positions);
     check_deliveries(data_, num_positions);
+    check_destinations(data_);
 }
 
 count_t plan::num_positions() const noexcept {

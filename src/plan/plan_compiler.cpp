@@ -222,7 +222,8 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
         kept.close(run);
     }
     held_ = std::move(kept);
-    return headers.take(plan_.stages[static_cast<std::size_t>(stage)].sends);
+    return headers.take(plan_.stages[static_cast<std::size_t>(stage)].sends,
+                        plan_.item_destinations);
 }
 
 void plan_compiler::receive_stage(const std::vector<word_message>& inbox) {

@@ -83,6 +83,7 @@ void stage_headers::send_run(const item_run& run, std::span<const count_t> item_
         } else {
             add_positions(to, run.num_items,
                           [&](count_t k) { return item_positions[static_cast<std::size_t>(k)]; });
+            add_destinations(to, run.num_items);
         }
         to.runs.close_or_extend(run);
     }
@@ -95,6 +96,7 @@ void stage_headers::send_list(rank_t source, rank_t destination,
     auto& to = entries_[place_of(destination)];
     to.positions.assign(positions.begin(), positions.end());
     to.runs.add_target({destination, 0});
+    add_destinations(to, static_cast<count_t>(positions.size()));
     to.runs.close({source, static_cast<count_t>(positions.size())});
 }
 
@@ -110,13 +112,22 @@ void stage_headers::add_positions(entry& to, count_t num_items, PositionOf&& pos
     }
 }
 
-std::vector<word_message> stage_headers::take(std::vector<outgoing_message>& sends) {
+void stage_headers::add_destinations(entry& to, count_t num_items) const {
+    if (shares_copies_) return;
+    for (count_t k = 0; k < num_items; ++k)
+        for (const auto& target : to.runs.open_targets())
+            to.destinations.push_back(target.destination);
+}
+
+std::vector<word_message> stage_headers::take(std::vector<outgoing_message>& sends,
+                                              std::vector<rank_t>& destinations) {
     std::sort(entries_.begin(), entries_.end(),
               [](const auto& a, const auto& b) { return a.peer < b.peer; });
     std::vector<word_message> headers;
     headers.reserve(entries_.size());
     for (auto& one : entries_) {
         headers.push_back({one.peer, header_of(one)});
+        destinations.insert(destinations.end(), one.destinations.begin(), one.destinations.end());
         if (!one.positions.empty()) sends.push_back({one.peer, std::move(one.positions)});
     }
     return headers;

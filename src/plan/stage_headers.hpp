@@ -112,18 +112,22 @@ class stage_headers {
     void send_list(rank_t source, rank_t destination, std::span<const count_t> positions);
 
     /// @brief All headers, sorted by rank; one without items announces no message.
-    std::vector<word_message> take(std::vector<outgoing_message>& sends);
+    /// @param destinations  where the copies of own items go is appended, unless targets share them
+    std::vector<word_message> take(std::vector<outgoing_message>& sends,
+                                   std::vector<rank_t>& destinations);
 
   private:
     struct entry {
         rank_t peer;
         std::vector<count_t> positions = {};
         std::vector<rank_t> receivers = {};
+        std::vector<rank_t> destinations = {};  // of the copies of own items, one for each
         item_runs runs = {};
     };
 
     template <class PositionOf>
     void add_positions(entry& to, count_t num_items, PositionOf&& position_of) const;
+    void add_destinations(entry& to, count_t num_items) const;
     static std::vector<std::int64_t> header_of(const entry& from);
 
     bool shares_copies_;

@@ -298,6 +298,10 @@ contains
         call expect(merge(often%items > once%items, often%items == once%items, num_ranks > 1), &
             "without deduplication more items travel")
         call halo%free()
+        call halo%create(world, pattern, status, route="hypercube", reproducible=.true.)
+        call halo%statistics(once, status)
+        call expect(once%items == often%items, "what is reproducible is not deduplicated")
+        call halo%free()
     end subroutine
 
     subroutine tried_routes()

@@ -52,6 +52,9 @@ class DistributedArray(Closing):
         Which of several values stays that are written to one entry in one batch: one of them; the last one of the
         smallest rank; the least or the greatest by <; or what a ufunc of two values says, which is associative and
         commutative.
+    reproducible : bool
+        Entries have the same bits with any route, topology and `combine`, for as many ranks and the same requests, which
+        travel on ``"direct"``.
 
     Raises
     ------
@@ -72,13 +75,13 @@ class DistributedArray(Closing):
     def __init__(self, world: Context, length: int, dtype: npt.DTypeLike = float, *, num_local: int | None = None,
                  route: str = "auto", expected_requests: int = 1 << 15, combine: str = "sort",
                  combine_locally: bool = True, combine_on_the_way: bool = True, transport: str = "routed",
-                 equal_writes: str | np.ufunc = "any") -> None:
+                 equal_writes: str | np.ufunc = "any", reproducible: bool = False) -> None:
         def rule(dtype: np.dtype[Any]) -> Any:
             return equal_writes if isinstance(equal_writes, str) else _operations.resolve(equal_writes)
 
         self._inner = extension.DistributedArray.make(
             inner_of(world), length, dtype, num_local, route, expected_requests, combine, combine_locally,
-            combine_on_the_way, transport, rule)
+            combine_on_the_way, transport, rule, reproducible)
         self._topology = world.topology
 
     def __len__(self) -> int:

@@ -55,6 +55,8 @@ class GatherScatter(Routed):
         A value whose destinations share the next hop is sent there once.
     executor : {"auto", "persistent", "shared_memory"}
         What runs the plans.
+    reproducible : bool
+        Results have the same bits with any method, route, executor and topology, for as many ranks and the same ids.
     name : str
         In reports; by default the place of the call, such as ``"solver.py:120"``. Rank 0's counts.
 
@@ -75,9 +77,9 @@ class GatherScatter(Routed):
 
     def __init__(self, world: Context, ids: npt.ArrayLike, dtype: npt.DTypeLike = float, *, method: str = "auto",
                  route: str = "auto", unique: bool = False, deduplicate: bool = True, executor: str = "auto",
-                 name: str = "") -> None:
+                 reproducible: bool = False, name: str = "") -> None:
         self._inner = extension.GatherScatter.make(inner_of(world), ids, dtype, method, route, unique, deduplicate,
-                                                   executor, name or place_of_caller())
+                                                   executor, reproducible, name or place_of_caller())
 
     def duplicate(self) -> GatherScatter:
         """Return a second object with the same plans, which may be active at the same time.

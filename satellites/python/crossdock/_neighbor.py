@@ -145,6 +145,9 @@ class NeighborExchange(Routed):
         A message between nodes is split over their ranks, at least so many bytes to each; 0: none is.
     prepare : {"both", "forward"}
         What is made ready, if `dtype` is given.
+    reproducible : bool
+        Reverse exchanges give the same bits on any route, executor and topology, for as many ranks and the same
+        pattern. Nothing is combined on the way, as though `deduplicate` were False.
     name : str
         In reports; by default the place of the call, such as ``"solver.py:120"``. Rank 0's counts.
 
@@ -171,10 +174,11 @@ class NeighborExchange(Routed):
 
     def __init__(self, world: Context, pattern: Pattern, dtype: npt.DTypeLike | None = float, *, route: str = "auto",
                  deduplicate: bool = True, executor: str = "auto", max_message_bytes: int = 1 << 30,
-                 stripe_bytes: int = 0, prepare: str = "both", name: str = "") -> None:
+                 stripe_bytes: int = 0, prepare: str = "both", reproducible: bool = False,
+                 name: str = "") -> None:
         self._inner = extension.NeighborExchange.make(
             inner_of(world), getattr(pattern, "_inner", pattern), dtype, route, deduplicate, executor,
-            max_message_bytes, stripe_bytes, prepare, name or place_of_caller())
+            max_message_bytes, stripe_bytes, prepare, reproducible, name or place_of_caller())
         self._topology = world.topology
 
     def duplicate(self) -> NeighborExchange:

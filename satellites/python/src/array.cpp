@@ -186,7 +186,7 @@ class array_object {
                                               nb::handle route, nb::handle expected_requests,
                                               nb::handle combine, nb::handle combine_locally,
                                               nb::handle combine_on_the_way, nb::handle transport,
-                                              nb::handle equal_writes) {
+                                              nb::handle equal_writes, nb::handle reproducible) {
         auto parts = std::make_shared<array_parts>(state);
         struct given_options {
             count_t length;
@@ -212,6 +212,7 @@ class array_object {
                                                             {{"routed", array_transport::routed},
                                                              {"plain", array_transport::plain},
                                                              {"rma", array_transport::rma}});
+            read(settings.reproducible, reproducible, "reproducible");
             const nb::object rule = equal_writes(kind.dtype());
             parts->writes = kind.writes(rule);
             same = "a distributed array\ndtype = " + text_of(kind.dtype()) +

@@ -26,7 +26,7 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
                                                nb::handle dtype, nb::handle method,
                                                nb::handle route, nb::handle unique,
                                                nb::handle deduplicate, nb::handle executor,
-                                               nb::handle name) {
+                                               nb::handle reproducible, nb::handle name) {
         const auto read_all = [&] {
             gather_options options;
             read(options.method, method, "method");
@@ -34,6 +34,7 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
             read(options.unique, unique, "unique");
             read(options.deduplicate, deduplicate, "deduplicate");
             read(options.executor, executor, "executor");
+            read(options.reproducible, reproducible, "reproducible");
             read(options.name, name, "name");
             options.item_bytes = item_bytes_of(dtype);
             return std::pair(integers<count_t>(ids, "ids"), options);

@@ -30,7 +30,7 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
                                                  nb::handle deduplicate, nb::handle executor,
                                                  nb::handle max_message_bytes,
                                                  nb::handle stripe_bytes, nb::handle prepare,
-                                                 nb::handle name) {
+                                                 nb::handle reproducible, nb::handle name) {
         const auto read_all = [&] {
             neighbor_options options;
             read(options.route, route, "route");
@@ -38,6 +38,7 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
             read(options.executor, executor, "executor");
             read(options.max_message_bytes, max_message_bytes, "max_message_bytes");
             read(options.stripe_bytes, stripe_bytes, "stripe_bytes");
+            read(options.reproducible, reproducible, "reproducible");
             read(options.name, name, "name");
             options.prepare = choice_of<preparation>(
                 prepare, "prepare",

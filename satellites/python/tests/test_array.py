@@ -250,6 +250,13 @@ def test_every_transport_brings_the_same(world, transport, combine):
         assert array[:].tolist() == [2 * world.num_ranks, 8, 9, 0, 4 * world.num_ranks]
 
 
+def test_reproducible_requests_travel_directly(world):
+    with DistributedArray(world, 5, route="hypercube", reproducible=True) as array:
+        assert array.route == "direct"
+    with pytest.raises(crossdock.InvalidArgumentError, match="rma"):
+        DistributedArray(world, 5, transport="rma", reproducible=True)
+
+
 @pytest.mark.parametrize("dtype", ["i4", "f8"])
 @pytest.mark.parametrize(("rule", "expected"), [
     ("smallest_rank_last", lambda size: 50), ("minimum", lambda size: 50 - 2 * (size - 1) - 1),

@@ -254,6 +254,7 @@ def test_an_abandoned_exchange_does_not_keep_its_context_open():
     ({"route": None}, crossdock.InvalidArgumentError, "route must be a str, not NoneType"),
     ({"max_message_bytes": -1}, crossdock.InvalidArgumentError, "max_message_bytes must be an int >= 0"),
     ({"prepare": "left"}, crossdock.InvalidArgumentError, 'prepare must be "both" or "forward", not "left"'),
+    ({"reproducible": 1}, crossdock.InvalidArgumentError, "reproducible must be a bool, not int"),
     ({"deduplicate": 1}, crossdock.InvalidArgumentError, "deduplicate must be a bool, not int"),
     ({"dtype": "no such dtype"}, crossdock.InvalidArgumentError, "no such dtype"),
     ({"dtype": object}, crossdock.InvalidArgumentError, "Python objects cannot travel"),
@@ -305,6 +306,12 @@ def test_any_ufunc_combines_slots(world, lazy_halo, shape):
     expected[2] = np.hypot(0, 3 + (rank + 1) % size)
     assert np.array_equal(out, expected)
     assert lazy_halo.reverse(np.full(2, 6), np.full(3, 3), MPI.BXOR).tolist() == [5, 3, 5]
+
+
+def test_what_is_reproducible_does_not_combine_on_the_way(world):
+    with NeighborExchange(world, ring(world), route="hypercube", reproducible=True) as halo:
+        assert "dedup" not in halo.plan.to_string()
+        assert halo.reverse(np.ones(2), np.zeros(3)).tolist() == [1, 0, 1]
 
 
 def test_an_exchange_shows_what_its_rank_sends_and_receives(world):

@@ -3,8 +3,11 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "array/variants.hpp"
+#include "support/sensitive_values.hpp"
+#include "support/thrown_by.hpp"
 
 namespace crossdock::array_changes_test {
 namespace {
@@ -112,6 +115,62 @@ TEST_F(ArrayChanges, UpdatesOfAllOperationsAreThoseOfASerialArray) {
         expect_updates<std::uint16_t>(variant, bit_or());
         expect_updates<float>(variant, sum());
     }
+}
+
+// A rank's own requests for an entry first, from 0 on in their order; of ranks the owner first, then the others.
+TEST_F(ArrayChanges, ReproducibleSumsHaveTheSameBitsByEveryRouteTransportAndStrategy) {
+    count_t place = 0;
+    const auto all = draw_changes<double>(
+        num_ranks, num_entries, 3, 60, [&](std::uint64_t) { return sensitive_value(0, place++); });
+    const auto parts = block_partition::blocks(num_entries, num_ranks);
+    auto expected = sensitive_values(1, num_entries);
+    for (count_t e = 0; e < num_entries; ++e) {
+        std::vector<std::optional<double>> sums(static_cast<std::size_t>(num_ranks));
+        for (std::size_t r = 0; r < all.size(); ++r)
+            for (std::size_t k = 0; k < all[r].indices.size(); ++k)
+                if (all[r].indices[k] == e) sums[r] = sums[r].value_or(0) + all[r].values[k];
+        const auto owner = static_cast<std::size_t>(parts.owner(e));
+        auto& entry = expected[static_cast<std::size_t>(e)];
+        entry += sums[owner].value_or(0);
+        for (std::size_t r = 0; r < sums.size(); ++r)
+            if (r != owner && sums[r]) entry += *sums[r];
+    }
+
+    std::set<number_bits> prepared, without;
+    for (const auto& variant : variants_of_any_operation(num_ranks)) {
+        for (const bool is_reproducible : {true, false}) {
+            SCOPED_TRACE(variant.name);
+            auto options = variant.options<double>();
+            options.reproducible = is_reproducible;
+            distributed_array<double> a(variant.where(comm), num_entries, options);
+            const auto fill = [&] {
+                const auto entries = sensitive_values(1, num_entries);
+                std::copy_n(entries.begin() + a.first_index(), a.local().size(), a.local().begin());
+            };
+            fill();
+            a.update(mine(all).indices, mine(all).values, sum{});
+            const auto found = bits_of(read_all(a));
+            if (!is_reproducible) {
+                without.insert(found);
+                continue;
+            }
+            ASSERT_EQ(found, bits_of(expected));
+            auto batch = a.prepare(mine(all).indices);
+            fill();
+            batch.update(mine(all).values, sum{});
+            prepared.insert(bits_of(read_all(a)));
+        }
+    }
+    EXPECT_EQ(prepared.size(), 1u);
+    if (num_ranks > 2) EXPECT_GT(without.size(), 1u);
+}
+
+TEST_F(ArrayChanges, OneSidedCallsAreNotReproducible) {
+    array_options<double> options;
+    options.transport = array_transport::rma;
+    options.reproducible = true;
+    expect_thrown(errc::invalid_argument,
+                  [&] { distributed_array<double>(where, num_entries, options); });
 }
 
 TEST_F(ArrayChanges, AnyWrittenValueStaysWhole) {

@@ -306,7 +306,19 @@ TEST(ArrayOptionsInC, HaveTheDefaultsOfCpp) {
     EXPECT_EQ(options.combine_on_the_way, settings.combine.on_the_way);
     EXPECT_EQ(options.transport, static_cast<int>(settings.transport));
     EXPECT_EQ(options.equal_writes, CROSSDOCK_OVERWRITE_ANY);
+    EXPECT_EQ(options.reproducible, 0);
     EXPECT_EQ(options.choose, nullptr);
+}
+
+TEST_F(ArrayInC, ReproducibleRequestsTravelDirectly) {
+    options.route = "hypercube";
+    options.reproducible = 1;
+    make();
+    EXPECT_EQ(text_by(crossdock_distributed_array_route, array), "direct");
+    options.transport = CROSSDOCK_TRANSPORT_RMA;
+    crossdock_distributed_array* none = nullptr;
+    EXPECT_EQ(crossdock_distributed_array_create(context, 1, MPI_INT64_T, &options, &none),
+              CROSSDOCK_INVALID_ARGUMENT);
 }
 
 TEST_F(ArrayInC, PreparedBatchesMoveEntriesWithTheirGaps) {

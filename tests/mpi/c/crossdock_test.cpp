@@ -282,6 +282,7 @@ TEST(Options, HaveTheDefaultsOfCpp) {
     EXPECT_EQ(options.item_bytes, 0u);
     EXPECT_EQ(options.stripe_bytes, 0u);
     EXPECT_EQ(options.prepare, CROSSDOCK_PREPARE_BOTH);
+    EXPECT_EQ(options.reproducible, 0);
     EXPECT_EQ(options.measure_max_candidates, measure.max_candidates);
     EXPECT_EQ(options.measure_exchanges_each, measure.exchanges_each);
     EXPECT_EQ(options.measure_max_lost_seconds, measure.max_lost_seconds);
@@ -515,6 +516,7 @@ TEST_F(Communication, ItemsTravelForwardAndHome) {
     for (const int deduplicate : {0, 1}) {
         auto options = on("three_step");
         options.deduplicate = deduplicate;
+        options.reproducible = deduplicate;
         options.max_message_bytes = 64;
         options.executor = deduplicate ? "shared_memory" : "persistent";
         options.stripe_bytes = 8;
@@ -528,6 +530,8 @@ TEST_F(Communication, ItemsTravelForwardAndHome) {
         EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, ones.data(), values.data(),
                                                            MPI_DOUBLE, MPI_SUM));
 
+        const auto plan = made<crossdock_plan>(crossdock_neighbor_exchange_plan, neighbor);
+        EXPECT_NE(text_by(crossdock_plan_to_json, plan).find("\"dedup\":false"), std::string::npos);
         EXPECT_EQ(values, (doubles{3.0 * rank + num_ranks, 3.0 * rank + 1, 3.0 * rank + 3}));
     }
 }

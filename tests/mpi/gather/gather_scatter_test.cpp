@@ -8,10 +8,12 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/route.hpp"
 #include "support/patterns.hpp"
+#include "support/sensitive_values.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
@@ -163,6 +165,73 @@ TEST_F(GatherScatter, EveryRouteAndMethodGivesWhatASerialLoopGives) {
                     expect_combined(shared, one.of_rank, sum{}, transposed);
                     expect_combined(shared, one.of_rank, minimum{}, transposed);
                 }
+            }
+        }
+    }
+}
+
+// Copies of each rank first, then ranks in their order.
+std::map<count_t, double> sums_by_rank(const std::vector<id_list>& ids) {
+    std::map<count_t, double> sums;
+    for (std::size_t r = 0; r < ids.size(); ++r) {
+        std::map<count_t, double> own;
+        for (std::size_t i = 0; i < ids[r].size(); ++i) {
+            const double value =
+                test::sensitive_value(static_cast<rank_t>(r), static_cast<count_t>(i));
+            const auto [known, is_new] = own.try_emplace(ids[r][i], value);
+            if (!is_new) known->second += value;
+        }
+        for (const auto& [id, value] : own) {
+            const auto [known, is_new] = sums.try_emplace(id, value);
+            if (!is_new) known->second += value;
+        }
+    }
+    return sums;
+}
+
+TEST_F(GatherScatter, ReproducibleSumsHaveTheSameBitsByEveryMethodRouteAndExecutor) {
+    for (const auto& one : cases(where.num_ranks(), false)) {
+        const auto& ids = one.of_rank[rank()];
+        auto expected = test::sensitive_values(where.rank(), ids.size());
+        const auto sums = sums_by_rank(one.of_rank);
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (ids[i] != 0) expected[i] = sums.at(ids[i]);
+        std::vector<method_on_route> ways{{"auto", "auto"}};
+        for (const auto& r : registered_routes()) ways.push_back({"owners", r.example});
+        if (num_ranks() <= most_holders)
+            for (const auto name : {"direct", "two_step"}) ways.push_back({"holders", name});
+        for (const auto& regions : test::conformance_topologies(where.num_ranks())) {
+            for (const auto& [method, route] : ways) {
+                for (const char* const executor : {"persistent", "shared_memory"}) {
+                    SCOPED_TRACE(std::string(one.name) + " " + method + " " + route + executor);
+                    gather_scatter shared(where.with_topology(regions), ids,
+                                          {.method = method,
+                                           .route = route,
+                                           .executor = executor,
+                                           .reproducible = true});
+                    auto values = test::sensitive_values(where.rank(), ids.size());
+                    shared.combine(values, sum{});
+                    ASSERT_EQ(test::bits_of(values), test::bits_of(expected));
+                }
+            }
+        }
+    }
+}
+
+TEST_F(GatherScatter, ReproducibleSumsOfFlaggedCopiesHaveTheSameBitsOnEveryRoute) {
+    for (const auto& one : cases(where.num_ranks(), true)) {
+        const auto& ids = one.of_rank[rank()];
+        for (const bool transposed : {false, true}) {
+            std::optional<test::number_bits> first;
+            for (const auto& r : registered_routes()) {
+                SCOPED_TRACE(std::string(one.name) + " " + r.example);
+                gather_scatter shared(
+                    where.with_topology(test::conformance_topologies(where.num_ranks())[2]), ids,
+                    {.route = r.example, .reproducible = true});
+                auto values = test::sensitive_values(where.rank(), ids.size());
+                shared.combine(values, sum{}, {.transposed = transposed});
+                if (!first) first = test::bits_of(values);
+                ASSERT_EQ(test::bits_of(values), *first);
             }
         }
     }

@@ -73,6 +73,29 @@ TEST(ReverseTaskGraph, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
     EXPECT_EQ(f.outgoing[0].stage, 1);
 }
 
+// Rank 0 sends its item 0 to ranks 2 and 1, one by way of the other's region.
+TEST(ReverseTaskGraph, CombinesWhatComesBackInTheOrderOfRanks) {
+    test::pattern_builder builder(4);
+    for (const rank_t destination : {0, 1, 2, 3}) builder.send(0, 0, destination);
+    const auto regions = topology::from_string("cyclic:2x2");
+    const auto own = compile(regions, builder.take(), *make_route("two_step", regions),
+                             {.deduplicate = false})[0];
+    ASSERT_EQ(own.item_destinations().size(), 3u);
+
+    const task_graph f = reverse_task_graph(own, memory_domain(0));
+
+    ASSERT_EQ(f.outputs.size(), 1u);
+    EXPECT_EQ(f.outputs[0].combine_input.size(), 1);
+    const auto& list = f.outputs[0].combine_arrived;
+    ASSERT_EQ(list.size(), 3);
+    std::vector<rank_t> order;
+    list.from.with_lookup([&](auto from) {
+        for (count_t k = 0; k < list.size(); ++k)
+            order.push_back(own.item_destinations()[static_cast<std::size_t>(from(k))]);
+    });
+    EXPECT_EQ(order, (std::vector<rank_t>{1, 2, 3}));
+}
+
 TEST(ForwardTaskGraph, NothingIsInPlaceBetweenRanksThatShareMemory) {
     const auto plans = runs_and_scatters();
 

@@ -69,6 +69,10 @@ TEST(Plan, RefusesContentsThatAreNone) {
         [](contents& c) { c.stages[0].receives[0].first_position = 2; },
         [](contents& c) { c.stages[0].receives[0].num_items = -1; },
         [](contents& c) { c.stages[0].receives[0].num_items = greatest; },
+        [](contents& c) {
+            c.item_destinations = {2, 2};
+        },  // for one own item
+        [](contents& c) { c.item_destinations = {3}; },
         [](contents& c) { c.rank = 3; },
         [](contents& c) { c.num_items = -1; },
         [](contents& c) { c.num_slots = -2; }};

@@ -37,6 +37,7 @@ struct array_settings {
     count_t expected_requests = default_expected_requests;
     combining_options combine;
     array_transport transport = array_transport::routed;
+    bool reproducible = false;
 };
 
 /// @brief MPI's datatype of an arithmetic type; MPI_DATATYPE_NULL for others.
