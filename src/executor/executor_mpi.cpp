@@ -14,7 +14,7 @@ namespace crossdock {
 namespace {
 
 constexpr const char* not_started = "no exchange is active";
-constexpr int most_waited_for_singly = 128;
+constexpr std::size_t most_waited_for_singly = 128;
 constexpr const char* already_active =
     "an exchange is active already: wait for it before the next start";
 
@@ -487,19 +487,22 @@ void executor::wait() {
             advance();
         }
     }
-    wait_for_requests();
+    if (watch_ && requests_.size() <= most_waited_for_singly) [[unlikely]] {
+        wait_for_each();
+    } else {
+        insist([&] {
+            return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(),
+                               statuses_.data());
+        });
+    }
     note_all();
     if (!runner_->is_done()) run_tasks();
     finish();
 }
 
-// Where details are measured, and unless there are many, one after the other: to see who comes when.
-void executor::wait_for_requests() {
+// Waits for one request after the other, to see who comes when.
+void executor::wait_for_each() {
     const auto num_requests = static_cast<int>(requests_.size());
-    if (!watch_ || num_requests > most_waited_for_singly) [[likely]] {
-        return insist(
-            [&] { return MPI_Waitall(num_requests, requests_.data(), statuses_.data()); });
-    }
     for (auto& status : statuses_)
         status.MPI_SOURCE = MPI_ANY_SOURCE;  // as if it was complete before
     for (;;) {

@@ -115,7 +115,7 @@ class executor final : private background_work, private schedule_runner::sender 
 
     void start_receives(receive_number first, receive_number end);
     void run_tasks();
-    void wait_for_requests();
+    void wait_for_each();
     bool owes() const noexcept { return runner_->owes() || num_to_probe_ > 0; }
     void probe();
     void take_probed(receive_number part, MPI_Message& message, const MPI_Status& status);

@@ -252,7 +252,6 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     void require(direction to, const std::size_t& new_bytes, Check&& check) {
         require_idle();
         try {
-            const watched_part packing(watch ? watch->details() : nullptr, activity::packing);
             check();
         } catch (const error&) {
             fail_start(to, new_bytes, current_error_of(compiled().rank()));
@@ -461,14 +460,26 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
 
     void complete() {
         if (watch) [[unlikely]]
-            watch->finish(active->sent(present().regions()));
+            return complete_watched();
+        end_exchange();
+        packed.unpack();
+    }
+
+    void complete_watched() {
+        watch->finish(active->sent(present().regions()));
+        end_exchange();
+        if (is_described_trying) describe();
+        const watched_part packing(details(), activity::packing);
+        packed.unpack();
+    }
+
+    void end_exchange() {
         active = nullptr;
         is_of_other = false;
         plans.end();
-        if (watch && is_described_trying) describe();
-        const watched_part packing(watch ? watch->details() : nullptr, activity::packing);
-        packed.unpack();
     }
+
+    exchange_watch* details() const noexcept { return watch ? watch->details() : nullptr; }
 
     std::unique_ptr<exchange_watch> watch;  // null: nothing is measured
     bool is_described_trying = false;
@@ -609,6 +620,7 @@ void neighbor_exchange::start_fields_bytes(std::span<const std::span<const std::
     const watched_start now(state().watch.get());
     const std::size_t item_bytes = items.size() * value_bytes;
     state().require(direction::forward, item_bytes, [&] {
+        const watched_part packing(state().details(), activity::packing);
         check_fields(plan(), items, slots, value_bytes);
         state().packed.pack(plan(), item_bytes, pack_fields(items, value_bytes),
                             unpack_fields(slots, value_bytes));
@@ -622,6 +634,7 @@ void neighbor_exchange::start_reverse_fields_bytes(
     const watched_start now(state().watch.get());
     const std::size_t item_bytes = slots.size() * value_bytes;
     state().require(direction::reverse, item_bytes, [&] {
+        const watched_part packing(state().details(), activity::packing);
         check_fields(plan(), items, slots, value_bytes);
         const std::vector<std::span<const std::byte>> before(items.begin(), items.end());
         state().packed.pack_reverse(plan(), item_bytes, pack_fields(slots, value_bytes),
@@ -675,6 +688,7 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
         }
         is_packed = !from.is_contiguous() || !to.is_contiguous();
         if (!is_packed) return;
+        const watched_part packing(state().details(), activity::packing);
         const auto place = [=](std::byte* packed, count_t index) {
             return packed + static_cast<std::size_t>(index) * item_bytes;
         };
