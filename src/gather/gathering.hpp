@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/exchange_watch.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
