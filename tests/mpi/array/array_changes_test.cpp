@@ -162,7 +162,9 @@ TEST_F(ArrayChanges, ReproducibleSumsHaveTheSameBitsByEveryRouteTransportAndStra
         }
     }
     EXPECT_EQ(prepared.size(), 1u);
-    if (num_ranks > 2) EXPECT_GT(without.size(), 1u);
+    if (num_ranks > 2) {
+        EXPECT_GT(without.size(), 1u);
+    }
 }
 
 TEST_F(ArrayChanges, OneSidedCallsAreNotReproducible) {

@@ -203,7 +203,9 @@ TEST_F(GatherScatterInC, WrongCallsAreRefused) {
     EXPECT_EQ(make(&options, &none), CROSSDOCK_INVALID_ARGUMENT);
     options = CROSSDOCK_GATHER_OPTIONS_INIT;
     options.reproducible = rank == 0;
-    if (num_ranks > 1) EXPECT_EQ(make(&options, &none), CROSSDOCK_INVALID_ARGUMENT);
+    if (num_ranks > 1) {
+        EXPECT_EQ(make(&options, &none), CROSSDOCK_INVALID_ARGUMENT);
+    }
     EXPECT_EQ(none, nullptr);
     EXPECT_EQ(crossdock_gather_scatter_create(context, 3, rank == 0 ? nullptr : ids.data(), nullptr,
                                               &none),
