@@ -385,11 +385,9 @@ const mpi_traffic& executor::sent(const topology& regions) {
     return sent_.emplace(sum);
 }
 
-// Looks at all tasks. Where that takes place in an exchange whose details are measured, a look that finds a task to run
-// is packing, and what was waited before was waited for the rank whose items it had to have.
-void executor::run_tasks() {
-    if (!watch_) [[likely]]
-        return runner_->advance(*this);
+// A look that finds a task to run is packing, and what was waited before was waited for the rank whose items it had to
+// have.
+[[gnu::cold]] void executor::run_watched_tasks() {
     const buffer_number awaited = runner_->awaited();
     const int num_left = runner_->num_tasks_left();
     const auto before = watch_->change(activity::packing);

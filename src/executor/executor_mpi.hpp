@@ -114,7 +114,13 @@ class executor final : private background_work, private schedule_runner::sender 
     void begin();
 
     void start_receives(receive_number first, receive_number end);
-    void run_tasks();
+    /// Looks at all tasks.
+    void run_tasks() {
+        if (watch_) [[unlikely]]
+            return run_watched_tasks();
+        runner_->advance(*this);
+    }
+    void run_watched_tasks();
     void wait_for_each();
     bool owes() const noexcept { return runner_->owes() || num_to_probe_ > 0; }
     void probe();
