@@ -41,8 +41,8 @@ struct gather_options {
     std::size_t stripe_bytes = 0;
     measure_options measure = {};
     /// Results have the same bits with any method, route, executor and topology, for as many ranks and the same ids:
-    /// copies are combined first on each rank, in the order of its ids, and then in the order of ranks; but first of all
-    /// those of the owner.
+    /// copies are combined first on each rank, in the order of its ids, and then in the order of ranks; the owner's
+    /// come first.
     bool reproducible = false;
     std::string name = "";
 };

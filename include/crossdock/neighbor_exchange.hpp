@@ -140,8 +140,8 @@ concept same_items =
 /// had its turn, or the next may lose too much time, the one that was fastest on the slowest rank is kept, and the
 /// others are freed. Directions and sizes weigh as often as they occurred in the first route's turn. Every exchange is
 /// as right as any other; in reverse, values combine in the order of the plan, so that the bits may change until the
-/// trials are over, unless `reproducible` is set. The start after a route's turn waits for all ranks, and makes the next
-/// route ready; such starts come in one order on all ranks. A duplicate has the plan that leads so far, and tries
+/// trials are over, unless `reproducible` is set. The start after a route's turn waits for all ranks, and makes the
+/// next route ready; such starts come in one order on all ranks. A duplicate has the plan that leads so far, and tries
 /// nothing.
 ///
 /// *Failure.* A start that fails on one rank throws there, and leaves the object idle. The rank takes part in the
