@@ -380,8 +380,8 @@ class Docs(unittest.TestCase):
         self.assertIn(printed.splitlines(), pages.tables((PROJECT / "docs/mpis.md").read_text(encoding="utf-8")))
 
     def test_TableOfClustersComesFromItsRecords(self):
-        done = subprocess.run([PROJECT / "scripts/compare", PROJECT / "bench/clusters"], check=True, capture_output=True,
-                              text=True)
+        done = subprocess.run([PROJECT / "scripts/compare", PROJECT / "bench/clusters"], check=True,
+                              capture_output=True, text=True)
 
         self.assertEqual(pages.tables((PROJECT / "docs/clusters.md").read_text(encoding="utf-8")),
                          pages.tables(done.stdout))

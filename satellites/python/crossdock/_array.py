@@ -53,8 +53,8 @@ class DistributedArray(Closing):
         smallest rank; the least or the greatest by <; or what a ufunc of two values says, which is associative and
         commutative.
     reproducible : bool
-        Entries have the same bits with any route, topology and `combine`, for as many ranks and the same requests, which
-        travel on ``"direct"``.
+        Entries have the same bits with any route, topology and `combine`, for as many ranks and the same requests,
+        which travel on ``"direct"``.
 
     Raises
     ------
