@@ -70,28 +70,33 @@ std::vector<bench::share> distribute_amg(const communicator& comm, const topolog
 }
 
 int run(const neighbor_options& options) {
-    return on_all_ranks([&](const communicator& comm) {
-        const auto& input = options.input;
-        const auto regions = topology_of(comm, input.topology_text);
-        const auto routes = expand_routes(options.routes);
-        on_all_or_none(comm, [&] {
-            for (const auto& route : routes) {
-                if (!is_automatic(route)) static_cast<void>(make_route(route, regions));
-            }
-        });
-        const auto parts =
-            options.is_amg ? distribute_amg(comm, regions, input) : bench::distribute(comm, [&] {
-                return load_levels(input.file, input.partition, regions);
+    return on_all_ranks(
+        [&](const communicator& comm) {
+            const auto& input = options.input;
+            const auto regions = topology_of(comm, input.topology_text);
+            const auto routes = expand_routes(options.routes);
+            on_all_or_none(comm, [&] {
+                for (const auto& route : routes) {
+                    if (!is_automatic(route)) static_cast<void>(make_route(route, regions));
+                }
             });
-        context where(comm, regions);
-        if (!options.nodes_text.empty())
-            where = where.with_nodes(topology::from_string(options.nodes_text, comm.num_ranks()));
-        const auto found = contest(where, parts, entrants(options, routes), options);
-        if (comm.rank() == 0)
-            (options.as_json ? print_neighbor_json : print_neighbor_tables)(options, regions,
-                                                                            found);
-        return exit_code(found.standings);
-    });
+            const auto parts = options.is_amg
+                                   ? distribute_amg(comm, regions, input)
+                                   : bench::distribute(comm, [&] {
+                                         return load_levels(input.file, input.partition, regions);
+                                     });
+            if (options.contest.has_progress_thread) comm.start_progress_thread();
+            context where(comm, regions);
+            if (!options.nodes_text.empty())
+                where =
+                    where.with_nodes(topology::from_string(options.nodes_text, comm.num_ranks()));
+            const auto found = contest(where, parts, entrants(options, routes), options);
+            if (comm.rank() == 0)
+                (options.as_json ? print_neighbor_json : print_neighbor_tables)(options, regions,
+                                                                                found);
+            return exit_code(found.standings);
+        },
+        options.contest.has_progress_thread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
 }
 
 void choose_items(neighbor_options& options) {
@@ -181,6 +186,8 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         ->excludes(item_bytes);
     neighbor->add_flag("--overlap", contest.has_overlap,
                        "Also compute between start and wait, about as long as the exchange takes");
+    neighbor->add_flag("--progress-thread", contest.has_progress_thread,
+                       "Have a thread make progress; nobody tests while it computes");
     neighbor->add_flag("--product", contest.has_product,
                        "Also time y = A x: the exchange and then the product of each rank's rows");
     neighbor->add_flag("--json", options->as_json, "Print JSON");

@@ -121,6 +121,7 @@ void print_neighbor_json(const neighbor_options& options, const topology& region
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
     document["in_a_row"] = options.contest.in_a_row;
+    document["progress_thread"] = options.contest.has_progress_thread;
     document["setups"] = options.contest.setups;
     document["levels"] = json::array();
     for (const auto& [num_rows, standings] : found.levels) {

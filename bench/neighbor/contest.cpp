@@ -152,13 +152,13 @@ void time_choices(const communicator& where, const std::vector<entrant>& entrant
 }
 
 void add_overlap(const communicator& where, const std::vector<contenders_of_parts>& contenders,
-                 int iterations, std::vector<standing>& standings) {
+                 const contest_options& options, std::vector<standing>& standings) {
     std::vector<contender*> of_one_part;
     for (const auto& of_parts : contenders) of_one_part.push_back(of_parts.front().get());
     std::vector<double> exchange_seconds;
     for (const auto& one : standings) exchange_seconds.push_back(one.exchange_seconds.median);
-    const auto hidden =
-        measure_overlap(where, of_one_part, std::move(exchange_seconds), iterations);
+    const auto hidden = measure_overlap(where, of_one_part, std::move(exchange_seconds),
+                                        options.iterations, !options.has_progress_thread);
     for (std::size_t c = 0; c < standings.size(); ++c) standings[c].hidden = hidden[c];
 }
 
@@ -235,7 +235,7 @@ std::vector<standing> contest(const context& where, std::span<const share> parts
             standings[c].product_seconds = exchange_seconds[entrants.size() + c];
         standings[c].routes = routes_of(contenders[c]);
     }
-    if (options.has_overlap) add_overlap(where, contenders, options.iterations, standings);
+    if (options.has_overlap) add_overlap(where, contenders, options, standings);
     return standings;
 }
 

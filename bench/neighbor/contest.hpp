@@ -19,7 +19,8 @@ struct contest_options {
     int iterations = 100;
     int in_a_row = 1;  ///< exchanges of an iteration, which is their mean
     int setups = 5;
-    bool has_overlap = false;  ///< whether overlap is measured too; only of one workload
+    bool has_overlap = false;          ///< whether overlap is measured too; only of one workload
+    bool has_progress_thread = false;  ///< nobody tests while it computes
     /// Whether products are timed too, in turn with exchanges; only forward, with items of 8 bytes.
     bool has_product = false;
 };

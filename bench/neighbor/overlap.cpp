@@ -44,9 +44,10 @@ std::vector<count_t> units_of(const communicator& comm, std::vector<double> exch
     return units;
 }
 
-void compute_between(contender& one, count_t num_units) {
+void compute_between(contender& one, count_t num_units, bool has_tests) {
     one.start();
-    for (count_t piece = 0; piece < num_pieces; ++piece) {
+    if (!has_tests) compute(num_units);
+    for (count_t piece = 0; has_tests && piece < num_pieces; ++piece) {
         compute(num_units * (piece + 1) / num_pieces - num_units * piece / num_pieces);
         one.test();
     }
@@ -63,7 +64,8 @@ double overlap::efficiency() const noexcept { return hidden_seconds() / exchange
 
 std::vector<overlap> measure_overlap(const communicator& comm,
                                      const std::vector<contender*>& contenders,
-                                     std::vector<double> exchange_seconds, int iterations) {
+                                     std::vector<double> exchange_seconds, int iterations,
+                                     bool has_tests) {
     const auto units = units_of(comm, std::move(exchange_seconds));
     const std::size_t num_contenders = contenders.size();
     const auto keep = [](std::size_t) {};
@@ -73,7 +75,7 @@ std::vector<overlap> measure_overlap(const communicator& comm,
         switch (c / num_contenders) {
             case 0: return one.exchange();
             case 1: return compute(num_units);
-            default: return compute_between(one, num_units);
+            default: return compute_between(one, num_units, has_tests);
         }
     };
     stopwatch times(comm, 3 * num_contenders, iterations);

@@ -17,7 +17,7 @@ namespace crossdock::bench {
 struct overlap {
     timing exchange_seconds;
     timing compute_seconds;
-    timing together_seconds;  ///< computing between start and wait, with tests now and then
+    timing together_seconds;  ///< computing between start and wait
 
     /// @brief Of the medians; negative where both at once take longer than one after the other.
     double hidden_seconds() const noexcept;
@@ -28,11 +28,13 @@ struct overlap {
 
 /// @brief Times contenders in turn as a `stopwatch` does, each with a computation of its own length.
 /// @param exchange_seconds  how long each contender's exchange takes; those of rank 0 count
+/// @param has_tests  whether the computation is interrupted by tests
 /// @return for every contender; means nothing but on rank 0
 /// @par Collective
 /// Yes; blocks.
 std::vector<overlap> measure_overlap(const communicator& comm,
                                      const std::vector<contender*>& contenders,
-                                     std::vector<double> exchange_seconds, int iterations);
+                                     std::vector<double> exchange_seconds, int iterations,
+                                     bool has_tests);
 
 }  // namespace crossdock::bench

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,6 +67,9 @@ class background_work {
     /// @brief Does what can be done without waiting.
     virtual void progress() = 0;
 
+    /// @brief As above, on the communicator's progress thread, which holds `hold_work()`.
+    virtual void progress_on_thread() {}
+
   protected:
     ~background_work() = default;
 };
@@ -100,6 +104,7 @@ class communicator_user;
 struct CROSSDOCK_HIDDEN error_agreement;
 class CROSSDOCK_HIDDEN tag_pool;
 class CROSSDOCK_HIDDEN open_communicators;
+class CROSSDOCK_HIDDEN progress_thread;
 
 /// @brief Message tags of a communicator that nothing else uses while this lives.
 ///
@@ -193,10 +198,28 @@ class communicator {
     /// @param work  not owned; to be removed before it dies
     void add_work(background_work* work) const;
     void remove_work(background_work* work) const noexcept;
-    bool has_work() const noexcept { return !state_->work->empty(); }
+    bool has_work() const {
+        const auto held = hold_work();
+        return !state_->work->empty();
+    }
     /// @brief Whether `work` was added and nothing else.
     bool has_only(const background_work* work) const noexcept {
         return state_->work->size() == 1 && state_->work->front().work == work;
+    }
+
+    /// @brief Starts a thread that makes progress while there is work and no call of the library does it. It ends when the communicator is closed.
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws error(errc::invalid_state)  on all ranks: MPI has not MPI_THREAD_MULTIPLE
+    void start_progress_thread() const;
+    bool has_progress_thread() const noexcept { return state_->thread != nullptr; }
+
+    /// @brief What the progress thread holds while it works, so that whoever holds it has the work for itself; nothing
+    /// without such a thread.
+    [[nodiscard]] std::unique_lock<std::recursive_mutex> hold_work() const {
+        if (state_->thread) [[unlikely]]
+            return hold_thread();
+        return {};
     }
 
     /// @brief Takes an exchange over until it is over, or the communicator is closed. Its other ranks must not need it
@@ -278,6 +301,7 @@ class communicator {
         std::shared_ptr<tag_pool> tags;
         std::shared_ptr<work_list>
             work;  // of all communicators, unless threads may call MPI at once
+        std::shared_ptr<progress_thread> thread;
         std::vector<std::shared_ptr<communicator_resource>> resources;
         std::list<communicator_user*> users;
         std::unique_ptr<unfinished_exchange> unfinished;
@@ -285,6 +309,9 @@ class communicator {
         std::optional<error> told;
     };
     [[noreturn]] static void refuse_closed();
+    std::unique_lock<std::recursive_mutex> hold_thread() const;
+    static void look_for_messages(const state& in, rank_t own_rank) noexcept;
+    static void run(const work_list& all_work, void (background_work::*part)());
     void look_at_unfinished() const noexcept;
     void drop_unfinished() noexcept;
     communicator();

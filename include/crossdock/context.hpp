@@ -29,6 +29,9 @@ struct context_options {
     /// else a file, to which rank 0 appends lines of JSON; "0" for no report. "objects": exchanges are measured, but
     /// nobody but `report()` of objects says it. By default what CROSSDOCK_REPORT says, and else "0".
     std::string report = "";
+    /// Whether a thread makes progress on active neighbor exchanges and gather-scatters while this rank computes. Needs
+    /// MPI_THREAD_MULTIPLE. Functions that combine values may run on it.
+    bool progress_thread = false;
 };
 
 /// @brief What all objects of one name have done on this rank since their context was made.
@@ -89,7 +92,8 @@ class context {
     /// Yes, over `user`; blocks.
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or options differ
     /// between ranks
-    /// @throws error(errc::invalid_state)     MPI is not initialised, or already finalised
+    /// @throws error(errc::invalid_state)     MPI is not initialised, or already finalised; or a progress thread is asked
+    /// for without MPI_THREAD_MULTIPLE
     /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of another number of
     /// ranks
     /// @throws as `load_machine`, on all ranks

@@ -17,6 +17,7 @@
 #include "crossdock/detail/base/suspension.hpp"
 #include "environment_mpi.hpp"
 #include "named_values_mpi.hpp"
+#include "progress_thread.hpp"
 #include "throw_error.hpp"
 
 namespace crossdock {
@@ -316,6 +317,7 @@ communicator communicator::split(int color) const {
     require_open();
     communicator part;
     part.state_->work = state_->work;
+    part.state_->thread = state_->thread;
     insist([&] { return MPI_Comm_split(get(), color, rank_, &part.state_->duplicate); });
     part.complete(
         *this,
@@ -349,11 +351,34 @@ tag_block communicator::reserve_tags(int count) const {
     return {state_->tags, *first, count};
 }
 
+std::unique_lock<std::recursive_mutex> communicator::hold_thread() const {
+    return state_->thread->hold();
+}
+
+void communicator::start_progress_thread() const {
+    on_all_or_none(*this, [&] {
+        if (!may_threads_meet()) {
+            throw error(errc::invalid_state,
+                        "a progress thread needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it");
+        }
+        // Not a copy of the handle: the state owns the thread.
+        state_->thread = std::make_shared<progress_thread>([all = state_.get(), rank = rank_] {
+            if (all->work->empty()) return false;
+            look_for_messages(*all, rank);
+            run(*all->work, &background_work::progress_on_thread);
+            return true;
+        });
+    });
+}
+
 void communicator::add_work(background_work* work) const {
+    const auto held = hold_work();
     append_with_reserve(*state_->work, added_work{work, state_.get()});
+    if (state_->thread) state_->thread->wake();
 }
 
 void communicator::remove_work(background_work* work) const noexcept {
+    const auto held = hold_work();
     std::erase_if(*state_->work, [work](const added_work& one) { return one.work == work; });
 }
 
@@ -376,20 +401,27 @@ void communicator::drop_unfinished() noexcept {
     while (auto one = std::move(state_->unfinished)) state_->unfinished = std::move(one->next_);
 }
 
-void communicator::progress() const {
-    MPI_Comm own = get();
-    // Nobody sends with this tag, so MPI finds nothing; it makes progress before it says so. With
-    // one source it has one queue to look through.
-    // If it fails, so will whatever the caller waits with.
+// Nobody sends with this tag, so MPI finds nothing; it makes progress before it says so. With one source it has one
+// queue to look through. If it fails, so will whatever the caller waits with.
+void communicator::look_for_messages(const state& in, rank_t own_rank) noexcept {
     int is_there = 0;
-    MPI_Iprobe(rank_, state_->unused_tag, own, &is_there, MPI_STATUS_IGNORE);
-    // Work that is done removes itself.
-    const auto& all_work = *state_->work;
+    MPI_Iprobe(own_rank, in.unused_tag, in.duplicate, &is_there, MPI_STATUS_IGNORE);
+}
+
+// Work that is done removes itself.
+void communicator::run(const work_list& all_work, void (background_work::*part)()) {
     for (std::size_t i = 0; i < all_work.size();) {
         auto* const work = all_work[i].work;
-        work->progress();
+        (work->*part)();
         if (i < all_work.size() && all_work[i].work == work) ++i;
     }
+}
+
+void communicator::progress() const {
+    require_open();
+    const auto held = hold_work();
+    look_for_messages(*state_, rank_);
+    run(*state_->work, &background_work::progress);
     if (state_->unfinished) [[unlikely]]
         look_at_unfinished();
 }
@@ -450,6 +482,7 @@ void communicator::close() {
         }
         agree(*this, fault);
     }
+    if (state_->thread) state_->thread->stop();
     drop_unfinished();  // nobody waits for anything any more
     for (auto* const user : state_->users) user->note_closed();
     for (const auto& kept : state_->resources) kept->close();

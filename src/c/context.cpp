@@ -12,7 +12,7 @@ context_options options_from(const crossdock_context_options* options) {
     const auto given =
         known_options<crossdock_context_options>(options, CROSSDOCK_CONTEXT_OPTIONS_INIT);
     return {text_or(given.topology, ""), text_or(given.nodes, ""), text_or(given.machine, ""),
-            text_or(given.report, "")};
+            text_or(given.report, ""), given.progress_thread != 0};
 }
 
 }  // namespace

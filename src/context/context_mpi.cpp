@@ -50,7 +50,8 @@ void agree_on(const communicator& comm, const context_options& options) {
         values.add("topology", options.topology)
             .add("nodes", options.nodes)
             .add("machine", options.machine)
-            .add("report", options.report);
+            .add("report", options.report)
+            .add("progress_thread", options.progress_thread);
     };
     agree(comm, std::nullopt, with_reserve([&] { return equal_arguments("a context", list); }));
 }
@@ -74,6 +75,7 @@ context::context(const communicator& comm, const context_options& options)
 
 void context::take(const context_options& options) {
     agree_on(comm_, options);
+    if (options.progress_thread) comm_.start_progress_thread();
     comm_.resource<object_records>().set_destination(options.report);
     regions_ = topology_of(comm_, options);
     if (!options.nodes.empty()) {

@@ -205,6 +205,7 @@ void executor::bind_output(void* output) {
 }
 
 void executor::start(const void* input, void* output, combine_function combine) {
+    const auto held = comm_.hold_work();
     require_state(!is_active_, already_active);
     least_item_bytes_ = item_bytes_;
     bind_input(input);
@@ -216,6 +217,7 @@ void executor::start(const void* input, void* output, combine_function combine) 
 
 // What others send in place comes to memory that nobody looks at.
 void executor::start_empty(rank_t failed, bool knows_size) {
+    const auto held = comm_.hold_work();
     require_state(!is_active_, already_active);
     least_item_bytes_ = knows_size ? item_bytes_ : 0;
     failed_ = failed;
@@ -246,7 +248,8 @@ void executor::begin() {
     has_posted_ = runner_->may_receive();
     if (has_posted_) start_receives(receive_number(0), end_of_sections_);
     run_tasks();
-    is_registered_ = owes();
+    is_left_to_thread_ = comm_.has_progress_thread();
+    is_registered_ = owes() || is_left_to_thread_;
     if (is_registered_) comm_.add_work(this);
 }
 
@@ -400,10 +403,12 @@ const mpi_traffic& executor::sent(const topology& regions) {
 
 void executor::advance() {
     run_tasks();
-    if (is_registered_ && !owes()) {
-        comm_.remove_work(this);
-        is_registered_ = false;
-    }
+    if (is_registered_ && !is_left_to_thread_ && !owes()) end_work();
+}
+
+void executor::end_work() noexcept {
+    comm_.remove_work(this);
+    is_registered_ = false;
 }
 
 // Does what can be done without waiting.
@@ -421,7 +426,20 @@ void executor::progress() {
     if (is_registered_) poll();
 }
 
+// Between calls of the object: nothing of it is measured.
+void executor::progress_on_thread() {
+    exchange_watch* const watch = std::exchange(watch_, nullptr);
+    try {
+        progress();
+    } catch (...) {
+        watch_ = watch;
+        throw;
+    }
+    watch_ = watch;
+}
+
 void executor::finish() {
+    if (is_registered_) end_work();
     runner_->end();
     is_active_ = false;
     if (std::exchange(has_marks_, false)) remove_marks();
@@ -447,6 +465,7 @@ void executor::remove_marks() {
 }
 
 bool executor::test() {
+    const auto held = comm_.hold_work();
     require_state(is_active_, not_started);
     comm_.progress();
     if (!is_registered_) poll();
@@ -464,7 +483,10 @@ bool executor::awaits_memory_alone() {
 }
 
 void executor::wait() {
+    const auto held = comm_.hold_work();
     require_state(is_active_, not_started);
+    is_left_to_thread_ = false;
+    if (is_registered_ && !owes()) end_work();
     while (num_to_probe_ > 0) {
         if (test()) return;
         pause_wait();

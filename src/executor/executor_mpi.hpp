@@ -134,6 +134,8 @@ class executor final : private background_work, private schedule_runner::sender 
     void take_arrived(decltype(&MPI_Testsome) find_some);
     void poll();
     void progress() override;
+    void progress_on_thread() override;
+    void end_work() noexcept;
     bool awaits_memory_alone();
     void finish();
     void remove_marks();
@@ -168,6 +170,7 @@ class executor final : private background_work, private schedule_runner::sender 
     bool is_active_ = false;
     bool has_posted_ = false;
     bool is_registered_ = false;
+    bool is_left_to_thread_ = false;  // the work stays until somebody waits
     exchange_watch* watch_ = nullptr;
     std::optional<mpi_traffic> sent_;
 };

@@ -173,6 +173,13 @@ TEST_F(Context, StaysOpenWhileAnExchangeIsActive) {
     EXPECT_FALSE(world.is_open());
 }
 
+TEST_F(Context, AProgressThreadNeedsThreads) {
+    const error fault = thrown_by([] { context(MPI_COMM_WORLD, {.progress_thread = true}); });
+    EXPECT_EQ(fault.code(), errc::invalid_state);
+    EXPECT_STREQ(fault.what(),
+                 "a progress thread needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it");
+}
+
 TEST_F(Context, AnAbandonedExchangeDoesNotKeepItOpen) {
     context world(MPI_COMM_WORLD);
     const std::vector<double> items(static_cast<std::size_t>(ring().num_items));
