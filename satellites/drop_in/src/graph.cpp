@@ -178,11 +178,12 @@ graph_terms agree_on_graph(MPI_Comm comm, bool has_neighbors) {
     constexpr auto others_key = std::numeric_limits<std::int64_t>::max();
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(comm, &rank));
-    std::array<std::int64_t, 3> least{static_cast<int>(progress_engine::place_here()),
-                                      has_neighbors && may_share(comm),
-                                      rank == 0 ? random_key() : others_key};
-    CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, comm));
-    graph_terms agreed{static_cast<progress_place>(least[0]), least[1] != 0, least[2]};
+    std::array<std::int64_t, 4> least{
+        static_cast<int>(progress_engine::place_here()), has_neighbors && may_share(comm),
+        rank == 0 ? random_key() : others_key, report::of_process() != nullptr};
+    CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, least.data(), 4, MPI_INT64_T, MPI_MIN, comm));
+    graph_terms agreed{static_cast<progress_place>(least[0]), least[1] != 0, least[2],
+                       least[3] != 0};
     if (agreed.place != progress_place::intercepted) return agreed;
     if (has_all_of_world(comm))
         begin_polling();

@@ -26,6 +26,7 @@ struct graph_terms {
     progress_place place;  ///< for all ranks
     bool share_context;    ///< all ranks have neighbors, and may share a context
     std::int64_t key;      ///< that of no other graph
+    bool has_report;       ///< all ranks are asked for one
 };
 
 /// @brief A trial that need not be repeated. Those of a graph, or of all that share a context, are in one order on all
@@ -81,6 +82,8 @@ class graph {
     bool is_left_out() const noexcept { return !has_all_ranks_ && !has_neighbors(); }
     /// @brief Whether calls that return before they are complete are MPI's, since nothing would get on in between.
     bool takes_blocking_only() const noexcept { return terms_.place == progress_place::exchanges; }
+    /// @brief Whether all ranks count its calls, which they do together.
+    bool has_report() const noexcept { return terms_.has_report; }
     /// @brief That of no other one of this process.
     int number() const noexcept { return number_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.

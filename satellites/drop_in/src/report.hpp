@@ -36,7 +36,7 @@ struct call_facts {
 /// @brief The facts of all calls of this process.
 class report {
   public:
-    /// @brief Null if CROSSDOCK_REPORT is not set, which it is on all ranks or none.
+    /// @brief Null if CROSSDOCK_REPORT is not set on this rank.
     static report* of_process();
 
     /// @param communicator  a number that no other communicator with a topology had

@@ -83,8 +83,8 @@ struct call_site {
 
 // The facts of a call, if there is to be a report.
 call_facts* facts_of(const call_site& site, const graph& on, call_form form) {
+    if (!on.has_report()) return nullptr;
     auto* const all = report::of_process();
-    if (all == nullptr) return nullptr;
     const progress_engine::access alone;
     auto& facts = all->of_call(on.number(), site.function, site.address);
     facts.rank = on.where().rank();

@@ -158,6 +158,19 @@ class Run(unittest.TestCase):
         self.assertEqual(others, [])
         self.assertEqual(len(lines("0", "1")), len(lines()))
 
+    def test_RanksThatAreNotAllAskedForAReportGiveNone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "report.json")
+            asked = os.path.join(folder, "asked")
+            pathlib.Path(asked).write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK-$PMI_RANK}" = 1 ] && '
+                                           'unset CROSSDOCK_REPORT\nexec "$@"\n', encoding="utf-8")
+            os.chmod(asked, 0o755)
+
+            done = run("--", *RANKS, asked, *TWO_PLACES[len(RANKS):], CROSSDOCK_REPORT=file)
+
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertFalse(os.path.exists(file))
+
     def test_PrintsATable(self):
         done = run("--route", "direct", "--", *OVERLAPPING, CROSSDOCK_REPORT="1")
 
