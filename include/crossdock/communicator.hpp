@@ -207,7 +207,8 @@ class communicator {
         return state_->work->size() == 1 && state_->work->front().work == work;
     }
 
-    /// @brief Starts a thread that makes progress while there is work and no call of the library does it. It ends when the communicator is closed.
+    /// @brief Starts a thread that makes progress while there is work and no call of the library does it. It ends when
+    /// the communicator is closed.
     /// @par Collective
     /// Yes; blocks.
     /// @throws error(errc::invalid_state)  on all ranks: MPI has not MPI_THREAD_MULTIPLE
