@@ -15,6 +15,7 @@
 
 #include "polling.hpp"
 #include "record.hpp"
+#include "trial.hpp"
 
 namespace crossdock::drop_in {
 
@@ -22,11 +23,6 @@ namespace {
 
 constexpr std::size_t most_under_way = 2;  // of calls with one layout
 constexpr count_t most_trial_bytes = count_t{1} << 30;
-// What a call takes before and after its exchange, which trials do not measure.
-constexpr double seconds_around = 1e-6;
-// Where both are alike, trials differ by up to 6 %, and a plan found faster was up to a quarter slower in calls between
-// which the program did something else.
-constexpr double least_gain = 1.1;
 // They are as large as what ranks of a node share at first.
 constexpr count_t num_ring_items = 64;
 constexpr std::size_t ring_item_bytes = 4096;
@@ -428,11 +424,11 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
     if (alignment < 0) return leave(alignment == too_long ? "too long to try" : not_on_host);
     std::optional<known_trial> before;
     if (number >= 0) before = trials()[static_cast<std::size_t>(number)];
-    const auto wins = [&](const trial_seconds& trial) {
-        return is_forced_ || least_gain * trial.by_plan + seconds_around < trial.by_mpi;
+    const auto is_to_be_used = [&](const trial_seconds& trial) {
+        return is_forced_ || wins(trial);
     };
     std::unique_ptr<planned_exchange> made;
-    if (!before || wins(before->seconds)) {
+    if (!before || is_to_be_used(before->seconds)) {
         // What is set up blocks at times, and may be shared with other graphs.
         begin_set_up();
         try {
@@ -458,9 +454,10 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
             made->compare_with_mpi(
                 {has_topology_ ? twin_ : same_, has_topology_, kind == block_kind::equal}, form),
             nullptr};
-        const bool is_used = wins(before->seconds);
+        const bool is_used = is_to_be_used(before->seconds);
         if (facts != nullptr) {
-            auto found = std::make_shared<plan_facts>(facts_of(*made, before->seconds));
+            auto found = std::make_shared<plan_facts>(facts_of(
+                *where_, made->plan(), destinations_.ranks, layout.sends.lengths, before->seconds));
             found->is_used = is_used;
             found->why = is_forced_ ? "asked for"
                          : is_used  ? "faster than MPI"
@@ -474,39 +471,10 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
         facts->set_up_seconds += taken.count();
         facts->plan = before->facts;
         if (made) made->set_facts(before->facts);
-        if (!wins(before->seconds)) state_of(kind).not_faster = before->facts;
+        if (!is_to_be_used(before->seconds)) state_of(kind).not_faster = before->facts;
     }
-    if (!wins(before->seconds)) made.reset();
+    if (!is_to_be_used(before->seconds)) made.reset();
     return made;
-}
-
-plan_facts graph::facts_of(const planned_exchange& planned, trial_seconds trial) const {
-    const auto& along = planned.plan();
-    const auto& regions = where_->topology();
-    const auto is_outside = [&](rank_t other) {
-        return regions.region_of(other) != regions.region_of(where_->rank());
-    };
-    const auto& lengths = planned.layout().sends.lengths;
-    std::array<count_t, 4> numbers{};
-    auto& [most_neighbors, bytes, before, after] = numbers;
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-        if (lengths[i] == 0) continue;
-        ++most_neighbors;
-        bytes += lengths[i];
-        before += is_outside(destinations_.ranks[i]);
-    }
-    for (const auto& stage : along.stages())
-        for (const auto& one : stage.sends) after += is_outside(one.destination);
-    const auto& comm = where_->comm();
-    const auto reduce = [&](count_t* values, int count, MPI_Op by) {
-        MPI_Request reduction = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(
-            MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, by, comm.get(), &reduction));
-        comm.wait(reduction);
-    };
-    reduce(&most_neighbors, 1, MPI_MAX);
-    reduce(&bytes, 3, MPI_SUM);
-    return {along.route(), trial, bytes, most_neighbors, before, after};
 }
 
 std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_form form) const {

@@ -212,7 +212,6 @@ class graph {
     bool is_idle() const;
     bool is_anywhere() const noexcept { return terms_.place == progress_place::anywhere; }
     bool agrees_to_close() const noexcept;
-    plan_facts facts_of(const planned_exchange& plan, trial_seconds trial) const;
     struct plan_terms {
         int alignment;  // negative if the call is MPI's
         int trial;      // the number of an equal one before; negative if there is none

@@ -1,8 +1,6 @@
 #include "planned_exchange.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <functional>
 #include <iterator>
 #include <span>
@@ -12,33 +10,17 @@
 #include "own_functions.hpp"
 #include "own_request.hpp"
 #include "progress.hpp"
+#include "trial.hpp"
 
 namespace crossdock::drop_in {
 
 namespace {
-
-constexpr int num_rounds = 5;
-// If one is so much faster in each of the first rounds, no others follow.
-constexpr int clear_rounds = 2;
-constexpr double clear_factor = 1.25;
-constexpr int fewest_in_a_row = 4;
-constexpr int most_in_a_row = 16;
-constexpr double seconds_in_a_row = 50e-6;
 
 neighbor_options options_of(int alignment) {
     neighbor_options options;
     options.item_bytes = std::size_t{1} << alignment;
     options.prepare = preparation::forward;
     return options;
-}
-
-// Of one of several in a row.
-template <class Exchange>
-double seconds_of(int num_in_a_row, Exchange&& exchange) {
-    const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < num_in_a_row; ++i) exchange();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
-           num_in_a_row;
 }
 
 }  // namespace
@@ -200,39 +182,7 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
         told.complete(false);
         comm_->wait(request);
     };
-    const auto reduce = [&](double* values, int count) {
-        MPI_Request reduction = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm_->get(),
-                                     &reduction));
-        comm_->wait(reduction);
-    };
-    // Ranks that are early in one exchange wait in the next: only several in a row tell what one takes.
-    comm_->wait_for_all();
-    by_plan();
-    by_mpi();
-    double first = seconds_of(1, by_plan) + seconds_of(1, by_mpi);
-    reduce(&first, 1);
-    const int in_a_row = std::clamp(static_cast<int>(seconds_in_a_row / (first / 2)),
-                                    fewest_in_a_row, most_in_a_row);
-    std::vector<std::array<double, 2>> seconds;
-    const auto add_rounds = [&](int number) {
-        const auto first_new = seconds.size();
-        for (int i = 0; i < number; ++i)
-            seconds.push_back({seconds_of(in_a_row, by_plan), seconds_of(in_a_row, by_mpi)});
-        reduce(seconds[first_new].data(), 2 * number);
-    };
-    add_rounds(clear_rounds);
-    const auto all_have = [&](std::size_t faster, std::size_t slower) {
-        return std::ranges::all_of(seconds, [=](const auto& round) {
-            return round[faster] * clear_factor < round[slower];
-        });
-    };
-    if (!all_have(0, 1) && !all_have(1, 0)) add_rounds(num_rounds - clear_rounds);
-    const auto median_of = [&](std::size_t who) {
-        std::ranges::sort(seconds, {}, [who](const auto& round) { return round[who]; });
-        return seconds[seconds.size() / 2][who];
-    };
-    return {median_of(0), median_of(1)};
+    return compare(*comm_, by_plan, [&] { by_mpi(); });
 }
 
 planned_exchange::instance& planned_exchange::next_instance(call_form form) {
