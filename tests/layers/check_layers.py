@@ -35,7 +35,7 @@ LEFT_OF = {
     "gslib": {"c"},
     "drop_in": {"c"},
     "petsc": {"neighbor"},
-    "hypre": {"pattern"},
+    "hypre": {"pattern", "drop_in"},
     "device": {"gather"},
 }
 MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpi_advance", "gslib", "drop_in", "petsc", "hypre", "device"}

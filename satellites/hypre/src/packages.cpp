@@ -1,0 +1,305 @@
+#include "packages.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "crossdock/extend.hpp"
+#include "satellites/drop_in/src/trial.hpp"
+
+namespace crossdock::hypre_drop_in {
+
+namespace {
+
+using drop_in::progress_engine;
+
+constexpr int use_of_vote = 2;
+int num_reported = 0;
+constexpr std::size_t most_under_way = 4;  // of one package in one direction
+constexpr count_t most_trial_values = count_t{1} << 27;
+
+// hypre's packages are never all freed.
+auto& all_packages() {
+    static auto& all = *new std::unordered_map<const comm_package*, std::shared_ptr<package>>;
+    return all;
+}
+
+void tell_report() {
+    if (auto* const all = drop_in::report::of_process()) all->tell();
+}
+
+// Among `all_jobs`; behind its end if there is no such job.
+std::size_t place_of(int job) {
+    return static_cast<std::size_t>(std::ranges::find(all_jobs, job) - all_jobs.begin());
+}
+
+bool is_transposed(int job) { return job % 10 == 2; }
+
+}  // namespace
+
+int current_code() noexcept {
+    try {
+        throw;
+    } catch (const mpi_error& failure) {
+        return failure.mpi_code();
+    } catch (...) {
+        const auto failure = current_error();
+        return error_code_of(failure.code(), failure.what());
+    }
+}
+
+void package_exchange::start(const void* send, void* receive, std::size_t value_bytes) {
+    auto& engine = progress_engine::of_process();
+    const progress_engine::access alone;
+    const auto& plan = exchange_.plan();
+    const auto bytes_of = [value_bytes](count_t num_values) {
+        return static_cast<std::size_t>(num_values) * value_bytes;
+    };
+    is_open_ = true;
+    is_complete_ = false;
+    code_ = MPI_SUCCESS;
+    try {
+        exchange_.start_bytes({static_cast<const std::byte*>(send), bytes_of(plan.num_items())},
+                              {static_cast<std::byte*>(receive), bytes_of(plan.num_slots())},
+                              value_bytes);
+        if (progress_engine::has_callback()) return engine.watch(*this);
+        exchange_.wait();
+    } catch (...) {
+        code_ = current_code();
+    }
+    is_complete_ = true;
+}
+
+bool package_exchange::advance() {
+    try {
+        if (!exchange_.test()) return false;
+    } catch (...) {
+        code_ = current_code();
+    }
+    return is_complete_ = true;
+}
+
+int package_exchange::finish() {
+    auto& engine = progress_engine::of_process();
+    if (!is_complete_ && engine.may_block(1)) {
+        const progress_engine::access alone;
+        engine.forget(*this);
+        try {
+            exchange_.wait();
+        } catch (...) {
+            code_ = current_code();
+        }
+        is_complete_ = true;
+    }
+    if (!is_complete_) engine.run_until([this] { return is_complete_; });
+    is_open_ = false;
+    return code_;
+}
+
+std::shared_ptr<package> package::of(const comm_package* theirs) {
+    const auto found = all_packages().find(theirs);
+    return found == all_packages().end() ? nullptr : found->second;
+}
+
+void package::add(const comm_package& theirs, const package_view& made_of) {
+    auto* const ranks = ballot::of(made_of.comm);
+    if (ranks == nullptr || is_finalizing()) return;
+    watch_finalize(tell_report);
+    all_packages()[&theirs] = std::make_shared<package>(theirs, made_of, *ranks);
+}
+
+void package::forget(const comm_package* theirs) {
+    auto ended = all_packages().extract(theirs);
+    // What is left behind MPI is told nothing of.
+    if (!ended.empty() && is_finalizing()) new std::shared_ptr<package>(std::move(ended.mapped()));
+}
+
+package::package(const comm_package& theirs, const package_view& made_of, ballot& ranks)
+    : ranks_(&ranks),
+      comm_(made_of.comm),
+      number_(ranks.next_number()),
+      report_number_(num_reported++),
+      has_known_layout_(loaded_hypre::of_process().has_arrays(theirs, made_of)),
+      num_components_(1) {
+    if (!has_known_layout_) return;
+    const auto now = loaded_hypre::of_process().view(theirs);
+    sends_ = side_of(now.sends);
+    receives_ = side_of(now.receives);
+}
+
+package::side package::side_of(const package_side& theirs) {
+    const auto& hypre = loaded_hypre::of_process();
+    side made;
+    for (std::size_t i = 0; i < theirs.num_neighbors; ++i) {
+        made.ranks.push_back(checked_cast<rank_t>(hypre.number(theirs.ranks, i)));
+        made.lengths.push_back(hypre.number(theirs.starts, i + 1) - hypre.number(theirs.starts, i));
+    }
+    return made;
+}
+
+bool package::is_as_made(const package_view& now) const {
+    return now.num_components == num_components_ && side_of(now.sends) == sends_ &&
+           side_of(now.receives) == receives_;
+}
+
+drop_in::call_facts* package::facts_of(const call& what) const {
+    auto* const all = drop_in::report::of_process();
+    if (all == nullptr) return nullptr;
+    constexpr std::array names{"hypre job 1",  "hypre job 2",  "hypre job 11",
+                               "hypre job 12", "hypre job 21", "hypre job 22"};
+    auto& facts = all->of_call(report_number_, names[place_of(what.job)], what.caller);
+    CROSSDOCK_MPI(MPI_Comm_rank(comm_, &facts.rank));
+    CROSSDOCK_MPI(MPI_Comm_size(comm_, &facts.num_ranks));
+    facts.why_none = "cannot be followed";
+    return &facts;
+}
+
+package_exchange* package::start(comm_package& theirs, const call& what, const own_functions& own) {
+    const auto place = place_of(what.job);
+    if (place == all_jobs.size()) return nullptr;
+    auto& one = jobs_[place];
+    auto& way = ways_[is_transposed(what.job)];
+    if (one.facts != nullptr) ++one.facts->num_calls;
+    if (one.now == state::hypres || ranks_->is_spoiled() || is_finalizing()) return nullptr;
+    const auto& hypre = loaded_hypre::of_process();
+    if (one.now == state::watched) {
+        // Others of this package, on all ranks alike, see to it.
+        if (std::ranges::any_of(way.exchanges, &package_exchange::is_open)) return nullptr;
+        const auto now = hypre.view(theirs);
+        if (has_known_layout_ && !is_as_made(now)) has_changed_ = true;
+        const auto subject = 2 * (number_ * static_cast<std::int64_t>(all_jobs.size()) +
+                                  static_cast<std::int64_t>(place));
+        if (++one.num_uses == use_of_vote) {
+            const bool is_for_vectors = now.sends.num_neighbors == 0 || now.has_elements;
+            const auto num_values = std::max(
+                std::accumulate(sends_.lengths.begin(), sends_.lengths.end(), count_t{0}),
+                std::accumulate(receives_.lengths.begin(), receives_.lengths.end(), count_t{0}));
+            one.voted = ranks_->begin(
+                subject, has_known_layout_ && !has_changed_ && is_for_vectors &&
+                             num_values <= most_trial_values && hypre.value_bytes(what.job) > 0 &&
+                             progress_engine::place_here() != drop_in::progress_place::nowhere);
+        }
+        if (one.num_uses <= use_of_vote || !has_its_turn(one)) return nullptr;
+        one.facts = facts_of(what);
+        if (one.facts != nullptr) one.facts->num_calls = one.num_uses;
+        if (!one.voted->all_agree()) {
+            one.now = state::hypres;
+            return nullptr;
+        }
+        if (one.planned_from < 0)
+            one.planned_from = ranks_->agree_on_largest(subject + 1, one.num_uses);
+        if (one.num_uses != one.planned_from) return nullptr;
+        one.now = set_up(theirs, what, way, own) ? state::planned : state::hypres;
+        if (one.facts != nullptr) one.facts->plan = way.facts;
+        if (one.now == state::hypres) return nullptr;
+    }
+    // hypre changes packages of matrices for several vectors, on all ranks alike.
+    if (hypre.view(theirs).num_components != num_components_) return nullptr;
+    auto free = std::ranges::find_if(way.exchanges, [](const auto& e) { return !e->is_open(); });
+    if (free == way.exchanges.end()) {
+        if (way.exchanges.size() == most_under_way) return nullptr;
+        const progress_engine::access alone;
+        way.exchanges.push_back(
+            std::make_unique<package_exchange>(way.exchanges.front()->exchange().duplicate()));
+        free = std::prev(way.exchanges.end());
+    }
+    if (one.facts != nullptr) one.facts->add(way.facts);
+    (*free)->start(what.send, what.receive, hypre.value_bytes(what.job));
+    return free->get();
+}
+
+bool package::has_its_turn(const job_state& one) {
+    // Once the ranks have agreed on a use, they are there together.
+    if (one.planned_from >= 0) return true;
+    return ranks_->are_complete() && !ranks_->is_spoiled();
+}
+
+pattern package::pattern_of(bool is_transposed) const {
+    const auto& sends = is_transposed ? receives_ : sends_;
+    const auto& receives = is_transposed ? sends_ : receives_;
+    pattern made;
+    made.rank = ranks_->where().rank();
+    made.num_ranks = ranks_->where().num_ranks();
+    const auto append = [](neighbor_list& list, const side& from) {
+        count_t next = 0;
+        for (std::size_t i = 0; i < from.ranks.size(); ++i) {
+            std::vector<count_t> places(static_cast<std::size_t>(from.lengths[i]));
+            std::iota(places.begin(), places.end(), next);
+            next += from.lengths[i];
+            if (!places.empty()) list.append(from.ranks[i], places);
+        }
+        return next;
+    };
+    made.num_items = append(made.sends, sends);
+    made.num_slots = append(made.receives, receives);
+    return made;
+}
+
+bool package::set_up(comm_package& theirs, const call& what, direction_state& way,
+                     const own_functions& own) {
+    if (!std::exchange(way.is_tried, true)) {
+        const auto begin = std::chrono::steady_clock::now();
+        try {
+            const progress_engine::access alone;
+            try_out(theirs, what, way, own);
+        } catch (const mpi_error&) {
+            throw;
+        } catch (const error& fault) {
+            const bool is_of_name =
+                fault.code() == errc::unknown_route || fault.code() == errc::invalid_route;
+            if (is_of_name) throw;
+            way.exchanges.clear();  // on all ranks
+        }
+        if (auto* const facts = jobs_[place_of(what.job)].facts) {
+            const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+            facts->set_up_seconds += taken.count();
+        }
+    }
+    const progress_engine::access alone;
+    for (const auto& one : way.exchanges)
+        one->exchange().prepare(loaded_hypre::of_process().value_bytes(what.job));
+    return !way.exchanges.empty();
+}
+
+void package::try_out(comm_package& theirs, const call& what, direction_state& way,
+                      const own_functions& own) {
+    const auto& where = ranks_->where();
+    const auto value_bytes = loaded_hypre::of_process().value_bytes(what.job);
+    neighbor_options options;
+    options.item_bytes = value_bytes;
+    options.prepare = preparation::forward;
+    const auto made_of = pattern_of(is_transposed(what.job));
+    neighbor_exchange exchange(where, made_of, options);
+    std::vector<std::byte> send(static_cast<std::size_t>(made_of.num_items) * value_bytes);
+    std::vector<std::byte> receive(static_cast<std::size_t>(made_of.num_slots) * value_bytes);
+    const auto by_plan = [&] {
+        exchange.start_bytes(send, receive, value_bytes);
+        exchange.wait();
+    };
+    while (exchange.is_trying()) by_plan();
+    const bool is_forced = asked_untried_route(where, automatic_route) != automatic_route;
+    const bool is_reported = drop_in::report::of_process() != nullptr;
+    drop_in::trial_seconds trial;
+    if (!is_forced || is_reported)
+        trial = drop_in::compare(where.comm(), by_plan, [&] {
+            constexpr int host = 0;
+            own.destroy(own.create(what.job, &theirs, host, send.data(), host, receive.data()));
+        });
+    const bool is_used = is_forced || drop_in::wins(trial);
+    if (is_reported) {
+        const auto& along = is_transposed(what.job) ? receives_ : sends_;
+        auto lengths = along.lengths;
+        for (auto& length : lengths) length *= static_cast<count_t>(value_bytes);
+        auto found = std::make_shared<drop_in::plan_facts>(
+            drop_in::facts_of(where, exchange.plan(), along.ranks, lengths, trial));
+        found->is_used = is_used;
+        found->why = is_forced ? "asked for" : is_used ? "faster than hypre" : "not faster";
+        way.facts = std::move(found);
+    }
+    if (is_used) way.exchanges.push_back(std::make_unique<package_exchange>(std::move(exchange)));
+}
+
+}  // namespace crossdock::hypre_drop_in

@@ -1,0 +1,141 @@
+#include "votes.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace crossdock::hypre_drop_in {
+
+namespace {
+
+constexpr std::chrono::seconds longest_wait(1);
+bool has_begun_to_finalize = false;
+void (*to_be_called_at_end)() = nullptr;
+
+int new_key(MPI_Comm_delete_attr_function* forget) {
+    int made = MPI_KEYVAL_INVALID;
+    CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr));
+    return made;
+}
+
+int forget_ballot(MPI_Comm, int, void* kept, void*) {
+    if (is_finalizing()) return MPI_SUCCESS;
+    const std::unique_ptr<ballot> one(static_cast<ballot*>(kept));
+    one->close();
+    return MPI_SUCCESS;
+}
+
+int begin_to_finalize(MPI_Comm, int, void*, void*) {
+    to_be_called_at_end();
+    has_begun_to_finalize = true;
+    return MPI_SUCCESS;
+}
+
+int ballot_key() {
+    static const int key = new_key(forget_ballot);
+    return key;
+}
+
+// With the regions that the environment names, if they are of so many ranks.
+context context_for(MPI_Comm comm) {
+    context_options options;
+    options.report = "0";  // CROSSDOCK_REPORT asks for that of calls
+    try {
+        return context(comm, options);
+    } catch (const error& fault) {
+        if (fault.code() != errc::invalid_topology) throw;
+    }
+    options.topology = "node";
+    return context(comm, options);
+}
+
+}  // namespace
+
+void watch_finalize(void (*at_end)()) {
+    if (std::exchange(to_be_called_at_end, at_end) != nullptr) return;
+    // MPI_Finalize deletes attributes of this communicator first.
+    CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, new_key(begin_to_finalize), nullptr));
+}
+
+bool is_finalizing() noexcept { return has_begun_to_finalize; }
+
+ballot* ballot::of(MPI_Comm comm) {
+    ballot* kept = nullptr;
+    int is_set = 0;
+    CROSSDOCK_MPI(MPI_Comm_get_attr(comm, ballot_key(), static_cast<void*>(&kept), &is_set));
+    return is_set != 0 ? kept : nullptr;
+}
+
+void ballot::have(MPI_Comm comm) {
+    int num_ranks = 1;
+    CROSSDOCK_MPI(MPI_Comm_size(comm, &num_ranks));
+    if (num_ranks == 1 || is_finalizing() || of(comm) != nullptr) return;
+    auto made = std::make_unique<ballot>(comm);
+    CROSSDOCK_MPI(MPI_Comm_set_attr(comm, ballot_key(), made.get()));
+    static_cast<void>(made.release());
+}
+
+// A split, since a duplicate would call the program's functions that copy attributes.
+ballot::ballot(MPI_Comm comm) : comm_(comm) {
+    CROSSDOCK_MPI(MPI_Comm_split(comm, 0, 0, &own_));
+    CROSSDOCK_MPI(MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN));
+}
+
+std::shared_ptr<const vote> ballot::begin(std::int64_t subject, bool is_agreed) {
+    const auto one = std::make_shared<vote>();
+    one->values = {subject, -subject, is_agreed};
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, one->values.data(), 3, MPI_INT64_T, MPI_MIN, own_,
+                                 &one->request));
+    begun_.push_back(one);
+    return one;
+}
+
+bool ballot::is_valid(const vote& one) noexcept {
+    if (one.values[0] != -one.values[1]) is_spoiled_ = true;
+    return !is_spoiled_;
+}
+
+void ballot::look() {
+    std::erase_if(begun_, [this](const auto& one) {
+        int is_complete = 0;
+        CROSSDOCK_MPI(MPI_Test(&one->request, &is_complete, MPI_STATUS_IGNORE));
+        if (is_complete != 0) is_valid(*one);
+        return is_complete != 0;
+    });
+}
+
+bool ballot::are_complete() {
+    look();
+    const auto begin = std::chrono::steady_clock::now();
+    while (!begun_.empty() && !has_waited_in_vain_) {
+        std::this_thread::yield();
+        look();
+        has_waited_in_vain_ = std::chrono::steady_clock::now() - begin > longest_wait;
+    }
+    return begun_.empty();
+}
+
+std::int64_t ballot::agree_on_largest(std::int64_t subject, std::int64_t number) {
+    vote one{{subject, -subject, -number}, MPI_REQUEST_NULL};
+    // Of the same form as a vote, with which it would be matched on a rank that left something out.
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, one.values.data(), 3, MPI_INT64_T, MPI_MIN, own_,
+                                 &one.request));
+    CROSSDOCK_MPI(MPI_Wait(&one.request, MPI_STATUS_IGNORE));
+    return is_valid(one) ? -one.values[2] : -1;
+}
+
+const context& ballot::where() {
+    if (!where_) where_.emplace(context_for(comm_));
+    return *where_;
+}
+
+void ballot::close() noexcept {
+    try {
+        if (where_) where_->close();
+        if (begun_.empty()) CROSSDOCK_MPI(MPI_Comm_free(&own_));
+    } catch (const error&) {
+        // MPI_Finalize frees it.
+    }
+}
+
+}  // namespace crossdock::hypre_drop_in

@@ -1,0 +1,89 @@
+/// @file
+/// @brief How ranks find out together that an exchange of hypre's is one of all ranks.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "crossdock/context.hpp"
+
+namespace crossdock::hypre_drop_in {
+
+/// @brief What a rank says of an exchange, and then what all ranks said.
+struct vote {
+    bool is_complete() const noexcept { return request == MPI_REQUEST_NULL; }
+    bool all_agree() const noexcept { return values[2] != 0; }
+
+    std::array<std::int64_t, 3> values;
+    MPI_Request request;
+};
+
+/// @brief What is kept with a communicator of packages, until it is freed.
+///
+/// hypre's exchanges are messages, not collective calls: a rank may leave one out. No rank waits for another one that
+/// might have done so. The ranks vote without waiting, each at its own second use of a package; only when all have voted
+/// do they wait for each other, at a use that all will come to. Where a rank leaves uses out, its votes are missing, or
+/// are those of another package: from then on all exchanges of the communicator remain hypre's.
+class ballot {
+  public:
+    /// @brief Makes the one of a communicator of several ranks, if it is not there.
+    /// @par Collective
+    /// Yes; blocks the first time.
+    static void have(MPI_Comm comm);
+    /// @brief Null if there is none.
+    static ballot* of(MPI_Comm comm);
+
+    explicit ballot(MPI_Comm comm);
+
+    /// @brief The number of the next package that is made on the communicator.
+    std::int64_t next_number() noexcept { return num_packages_++; }
+
+    /// @param subject   what is voted on; the same on all ranks that vote on it
+    /// @param is_agreed  says yes
+    std::shared_ptr<const vote> begin(std::int64_t subject, bool is_agreed);
+
+    /// @brief Whether all votes that this rank has begun are complete. Waits a little if some are not, unless it has
+    /// waited in vain before.
+    bool are_complete();
+    /// @brief Whether the ranks have voted on different subjects.
+    bool is_spoiled() const noexcept { return is_spoiled_; }
+
+    /// @brief The largest number that a rank names; less than zero if the ranks have come with different subjects.
+    /// @pre `are_complete()`, and not `is_spoiled()`
+    /// @par Collective
+    /// Yes; blocks.
+    std::int64_t agree_on_largest(std::int64_t subject, std::int64_t number);
+
+    /// @brief For exchanges; made at the first call.
+    /// @par Collective
+    /// Yes; blocks at the first call.
+    const context& where();
+
+    /// @brief Frees what is kept for all ranks together.
+    /// @par Collective
+    /// Yes; blocks.
+    void close() noexcept;
+
+  private:
+    void look();
+    bool is_valid(const vote& one) noexcept;
+
+    MPI_Comm comm_;
+    MPI_Comm own_ = MPI_COMM_NULL;
+    std::list<std::shared_ptr<vote>> begun_;
+    std::optional<context> where_;
+    std::int64_t num_packages_ = 0;
+    bool is_spoiled_ = false;
+    bool has_waited_in_vain_ = false;
+};
+
+/// @brief From MPI_Finalize on, nothing is freed. Calls `at_end` when it begins.
+void watch_finalize(void (*at_end)());
+bool is_finalizing() noexcept;
+
+}  // namespace crossdock::hypre_drop_in

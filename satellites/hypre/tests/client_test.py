@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Programs that know nothing of crossdock, under libcrossdock_hypre.so.
+
+environment: CROSSDOCK_MPIRUN, the launcher up to the number of ranks; CROSSDOCK_RANKS, how many; CROSSDOCK_HYPRE, the
+library; CROSSDOCK_SOLVE and CROSSDOCK_CALLS, the programs; CROSSDOCK_PETSC_SOLVE, one that lets PETSc use hypre, or nothing
+"""
+import collections
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+RANKS = int(os.environ["CROSSDOCK_RANKS"])
+TOPOLOGY = {2: "2x1", 5: "2,3", 8: "2x4"}[RANKS]
+ROUTES = [{}, {"CROSSDOCK_ROUTE": "three_step", "CROSSDOCK_TOPOLOGY": TOPOLOGY}, {"CROSSDOCK_ROUTE": "hypercube"}]
+
+
+def run(program, arguments="", **environment):
+    command = [*os.environ["CROSSDOCK_MPIRUN"].split(), str(RANKS), os.environ[program], *arguments.split()]
+    return subprocess.run(["timeout", "120", *command], check=False, capture_output=True, text=True,
+                          env=os.environ | {"OMP_NUM_THREADS": "1"} | environment)
+
+
+def reported(program, arguments="", **environment):
+    """The lines of its report."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "report.json")
+        done = run(program, arguments, CROSSDOCK_REPORT=file, **environment)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        with open(file, encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+
+class Client(unittest.TestCase):
+    def compare(self, program, arguments):
+        expected = run(program, arguments)
+        self.assertEqual(expected.returncode, 0, expected.stderr)
+        self.assertGreater(expected.stdout.count("0x"), 3)
+        for route in ROUTES:
+            with self.subTest(arguments=arguments, route=route):
+                found = run(program, arguments, LD_PRELOAD=os.environ["CROSSDOCK_HYPRE"], **route)
+                self.assertEqual((found.stdout, found.returncode), (expected.stdout, 0), found.stderr)
+
+    def test_ResidualsAreHypresToTheLastBit(self):
+        self.compare("CROSSDOCK_SOLVE", "27pt 5 4")
+        self.compare("CROSSDOCK_SOLVE", "rotated 12 4")
+
+    @unittest.skipUnless(os.environ["CROSSDOCK_PETSC_SOLVE"], "PETSc has no hypre")
+    def test_ResidualsOfPetscAre(self):
+        self.compare("CROSSDOCK_PETSC_SOLVE", "-ksp_type gmres -pc_type hypre -wind 3")
+
+    def test_AllUsesFromTheThirdOnFollowThePlan(self):
+        lines = reported("CROSSDOCK_CALLS", CROSSDOCK_ROUTE="three_step", CROSSDOCK_TOPOLOGY=TOPOLOGY)
+        first = {line["function"]: (line["calls"], line["along_plan"]) for line in lines if line["communicator"] == 0}
+        self.assertEqual(first, {f"hypre job {job}": (6, 4) for job in (1, 2, 11, 12, 21, 22)})
+
+    def test_TheSolversExchangesFollowPlans(self):
+        cycles = 8
+        lines = reported("CROSSDOCK_SOLVE", f"27pt 5 {cycles}", LD_PRELOAD=os.environ["CROSSDOCK_HYPRE"],
+                         CROSSDOCK_ROUTE="direct")
+        counts = collections.Counter()
+        for line in lines:
+            self.assertEqual(line["along_plan"], line["calls"] - 2, line)
+            counts[line["function"]] += line["calls"]
+        # Two solves; on each level but the last one two relaxations, a residual, a restriction and an interpolation.
+        self.assertGreaterEqual(counts["hypre job 1"], 2 * 4 * cycles)
+        self.assertGreaterEqual(counts["hypre job 2"], 2 * cycles)
+
+    def test_ARouteThatThereIsNotIsTold(self):
+        self.assertNotEqual(run("CROSSDOCK_CALLS", CROSSDOCK_ROUTE="sideways").returncode, 0)
+
+    def test_NothingIsTakenIfItIsOff(self):
+        self.assertEqual(run("CROSSDOCK_CALLS", CROSSDOCK_ROUTE="sideways", CROSSDOCK_OFF="1").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
