@@ -46,9 +46,11 @@ class environment final : public communicator_resource {
     bool checks() const noexcept { return is_set(values_[6].c_str()); }
     /// @brief CROSSDOCK_REPORT: the report of a context that names none.
     const std::string& report() const noexcept { return values_[7]; }
+    /// @brief CROSSDOCK_CACHE: the folder where plans are kept for programs to come.
+    const std::string& cache() const noexcept { return values_[8]; }
 
   private:
-    static constexpr std::size_t num_variables = 8;
+    static constexpr std::size_t num_variables = 9;
 
     std::array<std::string, num_variables> values_;
 };

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -18,6 +19,8 @@ namespace crossdock {
 struct kept_plan {
     std::shared_ptr<const plan> compiled = nullptr;
     std::shared_ptr<const route_choice> choice = nullptr;
+    std::vector<tried_route> results = {};  ///< of trials that led to it
+    bool is_stored = false;                 ///< it came out of a file
 };
 
 /// @brief A bounded number of plans; the one that was used least recently goes first.
@@ -46,7 +49,12 @@ class plan_cache final : public communicator_resource {
         return slots;
     }
 
-    /// @brief The plan at the first of some slots, which is now the one that was used last.
+    /// @brief The plan at the first of some slots.
+    const kept_plan& at(std::uint32_t slots) const noexcept {
+        return entries_[static_cast<std::size_t>(std::countr_zero(slots))].kept;
+    }
+
+    /// @brief As above, which is now the one that was used last.
     const kept_plan& use(std::uint32_t slots) noexcept {
         auto& one = entries_[static_cast<std::size_t>(std::countr_zero(slots))];
         one.last_use = ++num_uses_;
