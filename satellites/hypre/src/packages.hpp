@@ -86,6 +86,7 @@ class package {
         int num_uses = 0;
         std::shared_ptr<const vote> voted;
         std::int64_t planned_from = -1;
+        int trial = -1;  // the number of an equal one before
         drop_in::call_facts* facts = nullptr;
     };
     // Of all jobs that go one way.
@@ -108,6 +109,8 @@ class package {
     void try_out(comm_package& theirs, const call& what, direction_state& way,
                  const own_functions& own);
     pattern pattern_of(bool is_transposed) const;
+    std::uint64_t hash_of(int job) const;
+    int trial_of(int job) const;
     drop_in::call_facts* facts_of(const call& what) const;
 
     ballot* ranks_;

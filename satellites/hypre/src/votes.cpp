@@ -83,9 +83,8 @@ ballot::ballot(MPI_Comm comm) : comm_(comm) {
 
 std::shared_ptr<const vote> ballot::begin(std::int64_t subject, bool is_agreed) {
     const auto one = std::make_shared<vote>();
-    one->values = {subject, -subject, is_agreed};
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, one->values.data(), 3, MPI_INT64_T, MPI_MIN, own_,
-                                 &one->request));
+    one->values = {subject, -subject, is_agreed, 0, 0};
+    reduce(*one);
     begun_.push_back(one);
     return one;
 }
@@ -115,13 +114,19 @@ bool ballot::are_complete() {
     return begun_.empty();
 }
 
-std::int64_t ballot::agree_on_largest(std::int64_t subject, std::int64_t number) {
-    vote one{{subject, -subject, -number}, MPI_REQUEST_NULL};
-    // Of the same form as a vote, with which it would be matched on a rank that left something out.
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, one.values.data(), 3, MPI_INT64_T, MPI_MIN, own_,
+// All reductions have one form, since one rank's vote may meet another rank's terms.
+void ballot::reduce(vote& one) const {
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, one.values.data(),
+                                 static_cast<int>(one.values.size()), MPI_INT64_T, MPI_MIN, own_,
                                  &one.request));
+}
+
+ballot::terms ballot::agree(std::int64_t subject, std::int64_t use, int trial) {
+    vote one{{subject, -subject, -use, trial, -trial}, MPI_REQUEST_NULL};
+    reduce(one);
     CROSSDOCK_MPI(MPI_Wait(&one.request, MPI_STATUS_IGNORE));
-    return is_valid(one) ? -one.values[2] : -1;
+    if (!is_valid(one)) return {-1, -1};
+    return {-one.values[2], one.values[3] == -one.values[4] ? static_cast<int>(one.values[3]) : -1};
 }
 
 const context& ballot::where() {

@@ -9,8 +9,10 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "crossdock/context.hpp"
+#include "satellites/drop_in/src/plan_facts.hpp"
 
 namespace crossdock::hypre_drop_in {
 
@@ -19,7 +21,7 @@ struct vote {
     bool is_complete() const noexcept { return request == MPI_REQUEST_NULL; }
     bool all_agree() const noexcept { return values[2] != 0; }
 
-    std::array<std::int64_t, 3> values;
+    std::array<std::int64_t, 5> values;
     MPI_Request request;
 };
 
@@ -53,11 +55,25 @@ class ballot {
     /// @brief Whether the ranks have voted on different subjects.
     bool is_spoiled() const noexcept { return is_spoiled_; }
 
-    /// @brief The largest number that a rank names; less than zero if the ranks have come with different subjects.
+    /// @brief What all ranks find out before they make an exchange.
+    struct terms {
+        std::int64_t
+            use;  ///< the largest that a rank named; less than zero if they came with different subjects
+        int trial;  ///< the one that all ranks named; less than zero if they named several, or none
+    };
     /// @pre `are_complete()`, and not `is_spoiled()`
     /// @par Collective
     /// Yes; blocks.
-    std::int64_t agree_on_largest(std::int64_t subject, std::int64_t number);
+    terms agree(std::int64_t subject, std::int64_t use, int trial);
+
+    /// @brief The trials of equal exchanges before, in one order on all ranks: hypre makes its packages anew for each
+    /// set-up.
+    struct known_trial {
+        std::uint64_t hash;  ///< of this rank's part
+        bool has_won;
+        std::shared_ptr<const drop_in::plan_facts> facts;
+    };
+    std::vector<known_trial>& trials() noexcept { return trials_; }
 
     /// @brief For exchanges; made at the first call.
     /// @par Collective
@@ -70,6 +86,7 @@ class ballot {
     void close() noexcept;
 
   private:
+    void reduce(vote& one) const;
     void look();
     bool is_valid(const vote& one) noexcept;
 
@@ -77,6 +94,7 @@ class ballot {
     MPI_Comm own_ = MPI_COMM_NULL;
     std::list<std::shared_ptr<vote>> begun_;
     std::optional<context> where_;
+    std::vector<known_trial> trials_;
     std::int64_t num_packages_ = 0;
     bool is_spoiled_ = false;
     bool has_waited_in_vain_ = false;

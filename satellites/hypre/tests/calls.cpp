@@ -72,7 +72,7 @@ class matrix {
 };
 
 struct side {
-    int num;
+    HYPRE_Int num;
     const HYPRE_Int* ranks;
     const HYPRE_Int* starts;
 };
@@ -155,6 +155,22 @@ void test_several_under_way() {
     }
 }
 
+// hypre turns a package into one of several components and back, as hypre_ParCSRCommPkgUpdateVecStarts does.
+void test_components() {
+    const matrix one(MPI_COMM_WORLD, 2);
+    auto* const package = one.package();
+    const auto scale = [](HYPRE_Int* starts, HYPRE_Int num, bool is_up) {
+        for (HYPRE_Int i = 0; i <= num; ++i) starts[i] = is_up ? starts[i] * 2 : starts[i] / 2;
+    };
+    for (const bool is_up : {true, false}) {
+        exchange_all(package, 4);
+        package->num_components = is_up ? 2 : 1;
+        scale(package->send_map_starts, package->num_sends, is_up);
+        scale(package->recv_vec_starts, package->num_recvs, is_up);
+    }
+    exchange_all(package, 4);
+}
+
 // MPI lets a rank wait for others between the two calls.
 void test_blocking_between() {
     const matrix one(MPI_COMM_WORLD, 2);
@@ -235,6 +251,7 @@ int main(int num_arguments, char** arguments) {
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
     test_jobs();
     test_several_under_way();
+    test_components();
     test_blocking_between();
     test_addresses_used_again();
     test_ranks_that_leave_calls_out();
