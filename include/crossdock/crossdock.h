@@ -180,9 +180,9 @@ typedef struct crossdock_context_options {
     /// Where the report of all objects goes when the context is closed: "1" for a table on rank 0's standard error;
     /// else a file, to which rank 0 appends lines of JSON; "0" for none. By default what CROSSDOCK_REPORT says.
     const char* report;
-    /// Whether a thread makes progress on active neighbor exchanges and gather-scatters while this rank computes. Needs
-    /// MPI_THREAD_MULTIPLE.
-    int progress_thread;
+    /// Whether a thread makes progress on active neighbor exchanges and gather-scatters while this rank computes: 0
+    /// or 1. Needs MPI_THREAD_MULTIPLE.
+    int64_t progress_thread;
 } crossdock_context_options;
 
 #define CROSSDOCK_CONTEXT_OPTIONS_INIT \

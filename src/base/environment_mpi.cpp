@@ -8,9 +8,9 @@ namespace crossdock {
 
 environment::environment(const communicator& comm) {
     static constexpr const char* names[num_variables] = {
-        "CROSSDOCK_ROUTE",   "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_TOPOLOGY",
-        "CROSSDOCK_MACHINE", "CROSSDOCK_EXECUTOR",    "CROSSDOCK_ALGORITHM",
-        "CROSSDOCK_CHECK",   "CROSSDOCK_REPORT",      "CROSSDOCK_CACHE"};
+        "CROSSDOCK_ROUTE",    "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_TOPOLOGY", "CROSSDOCK_MACHINE",
+        "CROSSDOCK_EXECUTOR", "CROSSDOCK_ALGORITHM",   "CROSSDOCK_CHECK",    "CROSSDOCK_REPORT",
+        "CROSSDOCK_CACHE",    "CROSSDOCK_TRACE"};
     const auto make = [] {
         std::string all;  // each value and a null character
         for (const char* const name : names) {

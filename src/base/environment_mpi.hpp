@@ -48,9 +48,11 @@ class environment final : public communicator_resource {
     const std::string& report() const noexcept { return values_[7]; }
     /// @brief CROSSDOCK_CACHE: the folder where plans are kept for programs to come.
     const std::string& cache() const noexcept { return values_[8]; }
+    /// @brief CROSSDOCK_TRACE: the file that gets the timeline of all exchanges.
+    const std::string& trace() const noexcept { return values_[9]; }
 
   private:
-    static constexpr std::size_t num_variables = 9;
+    static constexpr std::size_t num_variables = 10;
 
     std::array<std::string, num_variables> values_;
 };

@@ -20,8 +20,9 @@ double steady_seconds() noexcept {
 void exchange_watch::begin() noexcept {
     if (!has_begun_) {
         is_started_ = is_over_ = false;
-        is_sampled_ = role_ != watched_role::outside &&
-                      (of_->starts < num_sampled_first || of_->starts % sampling_period == 0);
+        is_sampled_ =
+            role_ != watched_role::outside &&
+            (of_->trace || of_->starts < num_sampled_first || of_->starts % sampling_period == 0);
         inside_ = noted_ = 0;
         seconds_ = {};
     }
@@ -39,8 +40,9 @@ void exchange_watch::go_in(activity first) noexcept {
 void exchange_watch::leave() noexcept {
     if (!std::exchange(is_inside_, false)) return;
     const double now = clock_();
-    seconds(activity_) += now - since_;
+    note_activity(now);
     inside_ += now - entered_;
+    if (role_ != watched_role::part) trace(span_kind::call, entered_, now);
     if (is_over_) note_exchange(now);
     if (is_over_ || !is_started_) has_begun_ = is_over_ = false;
 }
@@ -51,6 +53,7 @@ void exchange_watch::note_exchange(double now) noexcept {
         ++all.starts;
         all.exchange_seconds += now - begin_;
         all.inside_seconds += inside_;
+        trace(span_kind::exchange, begin_, now);
     }
     if (role_ == watched_role::outside) return;
     all.sent.messages += sent_.messages;
@@ -62,11 +65,15 @@ void exchange_watch::note_exchange(double now) noexcept {
 }
 
 activity exchange_watch::change(activity next) noexcept {
-    if (is_inside_) {
-        const double now = clock_();
-        seconds(activity_) += now - std::exchange(since_, now);
-    }
+    if (is_inside_) note_activity(clock_());
     return std::exchange(activity_, next);
+}
+
+// What the rank has done since the last note.
+void exchange_watch::note_activity(double now) noexcept {
+    seconds(activity_) += now - since_;
+    if (is_sampled_) trace(static_cast<span_kind>(activity_), since_, now);
+    since_ = now;
 }
 
 void exchange_watch::note_arrival(rank_t from) noexcept {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "crossdock/types.hpp"
+#include "trace_log.hpp"
 
 namespace crossdock {
 
@@ -41,6 +42,7 @@ struct watched_object {
     double inside_seconds = 0;                   ///< of these, in the object's calls
     std::array<double, 3> sampled_seconds{};     ///< of these, by activity; of some exchanges
     std::map<rank_t, double> awaited_seconds{};  ///< of what was waited then: until who came
+    trace_log* trace = nullptr;  ///< where its timeline is written, if that is asked for
 };
 
 /// @brief Seconds of a steady clock.
@@ -61,6 +63,7 @@ enum class watched_role : unsigned char {
 ///     overlap           |-------------|    |----|
 ///
 /// What happens inside of calls is measured in the first eight exchanges and in every 16th: a clock costs 20 ns a look.
+/// It is measured always for a timeline.
 class exchange_watch {
   public:
     /// @param clock  seconds since any moment
@@ -106,6 +109,10 @@ class exchange_watch {
   private:
     void go_in(activity first) noexcept;
     void note_exchange(double now) noexcept;
+    void note_activity(double now) noexcept;
+    void trace(span_kind kind, double from, double to) const noexcept {
+        if (of_->trace) of_->trace->add({of_.get(), kind, from, to});
+    }
     double& seconds(activity a) noexcept { return seconds_[static_cast<std::size_t>(a)]; }
 
     std::shared_ptr<watched_object> of_;

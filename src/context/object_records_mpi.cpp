@@ -69,7 +69,10 @@ object_report report_of(const watched_object& one) {
 
 object_records::object_records(const communicator& comm)
     : comm_(comm.get()), rank_(comm.rank()), num_ranks_(comm.num_ranks()) {
-    set_destination(comm.resource<environment>().report());
+    const auto& asked = comm.resource<environment>();
+    set_destination(asked.report());
+    if (!asked.trace().empty())
+        trace_ = with_reserve([&] { return std::make_unique<trace_writer>(comm, asked.trace()); });
 }
 
 void object_records::set_destination(const std::string& report) {
@@ -91,6 +94,7 @@ std::shared_ptr<watched_object> object_records::add(const char* kind, const std:
     auto made = std::make_shared<watched_object>();
     made->kind = kind;
     made->name = name;
+    made->trace = trace_ ? &trace_->log() : nullptr;
     return objects_.emplace_back(std::move(made));
 }
 
@@ -119,9 +123,13 @@ std::string object_records::names() const {
     return all;
 }
 
-// Names are those of rank 0. Another rank may have made the same objects in another place.
 void object_records::close() {
-    if (!is_on() || destination_ == "objects") return;
+    if (!destination_.empty() && destination_ != "objects") write_report();
+    if (trace_) trace_->write();
+}
+
+// Names are those of rank 0. Another rank may have made the same objects in another place.
+void object_records::write_report() {
     std::string all_names = rank_ == 0 ? with_reserve([&] { return names(); }) : "";
     auto length = static_cast<int>(all_names.size());
     insist([&] { return MPI_Bcast(&length, 1, MPI_INT, 0, comm_); });

@@ -10,6 +10,7 @@
 #include "../base/exchange_watch.hpp"
 #include "crossdock/communicator.hpp"
 #include "crossdock/context.hpp"
+#include "trace_writer_mpi.hpp"
 
 namespace crossdock {
 
@@ -33,17 +34,18 @@ class object_records final : public communicator_resource {
                                               const std::source_location& place,
                                               watched_role role = watched_role::whole);
 
-    bool is_on() const noexcept { return !destination_.empty(); }
+    bool is_on() const noexcept { return trace_ || !destination_.empty(); }
 
     /// @brief This rank's part.
     std::vector<object_report> reports() const;
 
-    /// @brief Writes the report, if one is asked for.
+    /// @brief Writes the report and the timeline, if they are asked for.
     /// @par Collective
     /// Yes; blocks.
     void close() override;
 
   private:
+    void write_report();
     std::shared_ptr<watched_object> add(const char* kind, const std::string& name);
     std::string names() const;
     const watched_object* find(const std::string& kind, const std::string& name) const noexcept;
@@ -51,7 +53,8 @@ class object_records final : public communicator_resource {
     MPI_Comm comm_;
     rank_t rank_;
     rank_t num_ranks_;
-    std::string destination_;  // empty: nothing is measured
+    std::string destination_;              // empty: there is no report
+    std::unique_ptr<trace_writer> trace_;  // null: there is no timeline
     std::vector<std::shared_ptr<watched_object>> objects_;
 };
 

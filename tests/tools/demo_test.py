@@ -1,5 +1,9 @@
 """crossdock demo: what scripts/quickstart shows."""
 
+import json
+import os
+import pathlib
+import tempfile
 import unittest
 
 from command_line import DATA, crossdock, crossdock_json
@@ -18,6 +22,22 @@ class Demo(unittest.TestCase):
         self.assertIn("direct 1 50 28 3821 2120 yes".split(), lines)
         self.assertIn("two_step 2 50 8 4317 994 yes".split(), lines)
         self.assertIn("three_step 3 31 2 4773 994 yes".split(), lines)
+
+    def test_TraceHasItsTimeline(self):
+        launcher = os.environ["CROSSDOCK_MPIRUN"].split()
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "trace.json"
+            file.write_text("what an earlier program left")
+            done = crossdock("trace", "-o", file, "--", *launcher, "2", os.environ["CROSSDOCK_TOOL"], "demo",
+                             DATA / "msc01050.mtx.gz", "--topology", "2x1")
+            self.assertEqual((done.returncode, done.stderr), (0, f"crossdock: CROSSDOCK_TRACE={file}\n"))
+            events = json.loads(file.read_text())
+
+        self.assertEqual({event["pid"] for event in events}, {0, 1})
+        exchanges = [event["ph"] for event in events if event.get("cat") == "exchange"]
+        self.assertEqual(exchanges.count("b"), exchanges.count("e"))
+        routes = [line for line in done.stdout.splitlines() if line.endswith(" yes")]
+        self.assertGreaterEqual(len(exchanges), 2 * 2 * len(routes))
 
     def test_ClosingSentenceSaysWhatWasSaved(self):
         done = demo()

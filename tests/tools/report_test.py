@@ -19,7 +19,7 @@ RESULTS = TESTS.parent.parent / "bench/results"
 KNOWN = ("crossdock.simulate/1, crossdock.analyze/1, crossdock.explain/1, crossdock.bench.neighbor/1, "
          "crossdock.bench.hypre/1, crossdock.try/1, crossdock.bench.exchange/1, crossdock.bench.gather/1, "
          "crossdock.bench.array/1, crossdock.bench.array.prepared/1, crossdock.bench.stream/1, crossdock.drop_in/1, "
-         "what draw writes as .svg")
+         "crossdock.report/1, what draw writes as .svg")
 SVG = "{http://www.w3.org/2000/svg}"
 MICROSECOND = 1e-6
 
@@ -78,6 +78,19 @@ def call_taken_over(**changes):
             "route": "three_step", "is_used": True, "most_neighbors": 12, "bytes": 65536,
             "messages_between_regions": {"direct": 768, "route": 12},
             "trial_seconds": {"mpi": 1540 * MICROSECOND, "route": 905 * MICROSECOND}}} | changes
+
+
+def reported_object(**changes):
+    """A line of what CROSSDOCK_REPORT names, by the library itself."""
+    both = {"mean": 0.004, "max": 0.005}
+    return {
+        "schema": "crossdock.report/1", "name": "halo of p", "kind": "neighbor exchange", "ranks": 16, "objects": 1,
+        "starts": 200, "route": "three_step", "why": "estimated", "gain": {"estimated": 1.7, "measured": None},
+        "messages": 6400, "bytes": 819200, "inter_region_messages": 2400, "inter_region_bytes": 614400,
+        "seconds": {"exchange": {"mean": 0.008, "max": 0.01}, "overlap": {"mean": 0.002, "max": 0.003},
+                    "packing": {"mean": 0.001, "max": 0.001}, "sending": {"mean": 0.001, "max": 0.001},
+                    "waiting": both},
+        "longest_awaited": {"rank": 3, "seconds": 0.004}} | changes
 
 
 def lines_of(*calls):
@@ -352,6 +365,22 @@ class ReportOfOtherKinds(InFolder):
         self.assertIn("var(--box)", text)
 
 
+class ReportOfObjects(InFolder):
+    def test_EachNameHasARow(self):
+        file = self.write("objects.jsonl", lines_of(reported_object(), reported_object(
+            name="never started", starts=0, longest_awaited=None)))
+
+        page = Reader(report(self.folder, file))
+
+        self.assertEqual(page.headings, ["What a program's objects did", "Results read"])
+        self.assertEqual(page.tables["objects"][1:], [
+            [["halo of p", "neighbor exchange"], ["16"], ["200"], ["three_step", "estimated"], ["32"], ["4,096"],
+             ["40.0\u00a0µs"], ["50.0\u00a0µs"], ["rank 3", "4.0\u00a0ms in all"]],
+            [["never started", "neighbor exchange"], ["16"], ["0"], ["three_step", "estimated"], ["6,400"], ["819,200"],
+             ["8.0\u00a0ms"], ["10.0\u00a0ms"], []]])
+        self.assertEqual(page.findings, ["halo of p takes most, and of that most is waiting: 50 %."])
+
+
 class ReportOfTheDropIn(InFolder):
     """What an unmodified program got: in one place a route, in one nothing, and in one MPI was as fast."""
 
@@ -452,6 +481,13 @@ class ReportOnWhatIsNoResult(InFolder):
                 ({"plan": 3}, "a field has another type than crossdock.drop_in/1 gives it")]:
             file = self.write("calls.json", lines_of(call_taken_over(), call_taken_over(**change)))
             self.refuse(f"{file}: {sentence}", file)
+
+    def test_LinesThatAreNotTheLibrarys(self):
+        line = json.dumps(reported_object())
+        file = self.write("objects.jsonl", f"{line}\n{line[:-20]}\n")
+        self.refuse(f"{file}: line 2 is no record of crossdock.report/1, and other lines are", file)
+        file = self.write("objects.jsonl", lines_of(reported_object(seconds={})))
+        self.refuse(f'{file}: the field "exchange" is missing', file)
 
     def test_FileThatIsEmpty(self):
         for content in ("", "\n"):

@@ -76,20 +76,13 @@ void check_mpi(const std::vector<std::string>& command, const std::filesystem::p
                             of_library.mpi_family, of_library.library));
 }
 
-// Becomes the command; the ranks that it starts get what is set here, and what was set before.
-int run(const run_options& options) {
-    const auto set = [](const char* name, const std::string& value) {
-        setenv(name, value.c_str(), 1);
-        std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
-    };
-    const auto library = find_drop_in_library();
-    if (library.empty()) throw error(errc::file_error, no_drop_in_library);
-    check_mpi(options.command, library);
-    const char* const preloaded = std::getenv("LD_PRELOAD");
-    set("LD_PRELOAD", library.string() + (preloaded ? std::string(":") + preloaded : ""));
-    for (const auto& one : options.variables)
-        if (!one.value.empty()) set(one.name, one.value);
-    auto command = options.command;
+void set(const char* name, const std::string& value) {
+    setenv(name, value.c_str(), 1);
+    std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
+}
+
+// The ranks that it starts get what is set here, and what was set before.
+int become(std::vector<std::string> command) {
     if (has_to_be_told(command.front()))
         for (char** at = environ; *at != nullptr; ++at) {
             const std::string name(*at, std::strcspn(*at, "="));
@@ -104,6 +97,36 @@ int run(const run_options& options) {
     return bad_input;
 }
 
+int run(const run_options& options) {
+    const auto library = find_drop_in_library();
+    if (library.empty()) throw error(errc::file_error, no_drop_in_library);
+    check_mpi(options.command, library);
+    const char* const preloaded = std::getenv("LD_PRELOAD");
+    set("LD_PRELOAD", library.string() + (preloaded ? std::string(":") + preloaded : ""));
+    for (const auto& one : options.variables)
+        if (!one.value.empty()) set(one.name, one.value);
+    return become(options.command);
+}
+
+struct trace_options {
+    std::vector<std::string> command;
+    std::string output = "trace.json";
+};
+
+int trace(const trace_options& options) {
+    const auto output = std::filesystem::absolute(options.output);
+    std::filesystem::remove(output);  // the program adds to what is there
+    set("CROSSDOCK_TRACE", output.string());
+    return become(options.command);
+}
+
+void add_command(CLI::App& verb, std::vector<std::string>& command) {
+    verb.add_option("command", command,
+                    "The command that starts the program, after --, such as mpirun -n 64 ./app")
+        ->required();
+    verb.positionals_at_end();
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, action& chosen) {
@@ -111,11 +134,16 @@ void add_run(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<run_options>();
     for (auto& one : options->variables)
         verb->add_option(one.option, one.value, fmt::format("{} ({})", one.meaning, one.name));
-    verb->add_option("command", options->command,
-                     "The command that starts the program, after --, such as mpirun -n 64 ./app")
-        ->required();
-    verb->positionals_at_end();
+    add_command(*verb, options->command);
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+void add_trace(CLI::App& app, action& chosen) {
+    auto* const verb = add_verb(app, "trace");
+    const auto options = std::make_shared<trace_options>();
+    add_command(*verb, options->command);
+    verb->add_option("-o,--output", options->output, "The timeline")->capture_default_str();
+    verb->callback([options, &chosen] { chosen = [options] { return trace(*options); }; });
 }
 
 }  // namespace crossdock::tool

@@ -30,6 +30,9 @@ constexpr std::array verbs{
     verb_entry{"run", "crossdock",
                "Run an unchanged MPI program under the drop-in, which takes over its neighborhood "
                "collectives: crossdock run -- mpirun -n 64 ./app"},
+    verb_entry{"trace", "crossdock",
+               "Run a program that uses the library, and write the timeline of its exchanges: "
+               "crossdock trace -- mpirun -n 64 ./app"},
     verb_entry{"try", "crossdock",
                "Measure on this machine, under mpirun, whether crossdock pays for a pattern, and "
                "write a page with the answer"},

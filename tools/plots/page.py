@@ -320,6 +320,48 @@ def call_cells(one):
     ]
 
 
+def object_cells(one):
+    seconds = figures.SECONDS_IN_TEXT
+    starts = one.starts or 1
+    cells = [
+        f"{one.ranks:,}",
+        f"{one.starts:,}",
+        f"{escape(one.route)}<small>{escape(one.why)}</small>",
+        f"{one.messages / starts:,.0f}",
+        f"{one.bytes / starts:,.0f}",
+        seconds(one.mean_seconds / starts),
+        seconds(one.slowest_seconds / starts),
+        f"rank {one.awaited['rank']}<small>{seconds(one.awaited['seconds'])} in all</small>" if one.awaited else "",
+    ]
+    return [
+        f'<th scope="row">{escape(one.label)}<small>{escape(one.kind)}</small></th>',
+        *(f"<td>{cell}</td>" for cell in cells),
+    ]
+
+
+def add_objects(page, objects):
+    page.add_section(
+        "objects",
+        "What a program's objects did",
+        "A row for each name. Messages and bytes are those of one exchange, over all ranks; times are those of one "
+        "exchange, from its start until it is complete.",
+    )
+    head = ["object", "ranks", "exchanges", "route", "messages", "bytes", "mean", "slowest rank", "waited longest for"]
+    for path, found in objects:
+        page.add(f'<p><span class="path">{escape(path)}</span></p>')
+        page.add(table("objects", head, map(object_cells, found)))
+        drawn = sorted(found, key=lambda one: -one.mean_seconds)[:MOST_CALLS]
+        slowest = drawn[0]
+        part = max(slowest.shares, key=slowest.shares.get)
+        page.add_figure(
+            "objects",
+            f"Where the time goes: {path}",
+            f"{slowest.label} takes most, and of that most is {part}: {100 * slowest.shares[part]:.0f} %.",
+            f"Shares of the time of {counted(len(drawn), 'name')}; overlap is what ranks spend outside of the object's calls.",
+            figures.share_bars(drawn),
+        )
+
+
 def add_taken_over(page, taken_over):
     page.add_section(
         "calls",
@@ -387,6 +429,8 @@ def html_of(results):
         add_benches(page, results.benches)
     if results.drawings:
         add_drawings(page, results.drawings)
+    if results.objects:
+        add_objects(page, results.objects)
     if results.taken_over:
         add_taken_over(page, results.taken_over)
     add_sources(page, results.sources)

@@ -12,6 +12,8 @@ from pictures.words import PARTS_OF_TIME, counted, route_label, shortened
 from plotting import refuse
 
 DROP_IN = "crossdock.drop_in/1"
+REPORT = "crossdock.report/1"
+PARTS_OF_EXCHANGES = ["overlap", "packing", "sending", "waiting"]
 DRAWING = "what draw writes as .svg"
 QUARTILES = ["min", "lower_quartile", "median", "max"]
 FASTEST_OF_MPI = "{}, the fastest that uses MPI alone"
@@ -78,6 +80,24 @@ class Choice:
     candidates: list  # of Timing
     is_simulated: bool
     dominating: str  # of the first one's time
+
+
+@dataclasses.dataclass(frozen=True)
+class Object:
+    """What all objects of one name did on the ranks of a context; the mean rank's seconds of all exchanges."""
+
+    label: str
+    kind: str
+    ranks: int
+    starts: int
+    route: str
+    why: str
+    messages: int  # of all ranks, as the next one
+    bytes: int
+    mean_seconds: float
+    slowest_seconds: float
+    shares: dict  # of PARTS_OF_EXCHANGES
+    awaited: dict | None  # the rank that one waited for longest, and the seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,21 +222,21 @@ def routes_of(record, name):
     return record[name]
 
 
-def calls_of(path, content):
-    """What the drop-in wrote, a line for each call; nothing if no line is its."""
+def lines_of(path, content, schema):
+    """What a program wrote, a line for each call or object; nothing if no line is of the schema."""
 
-    def call_in(line):
+    def record_in(line):
         try:
             record = json.loads(line)
         except ValueError:
             return None
-        return record if isinstance(record, dict) and record.get("schema") == DROP_IN else None
+        return record if isinstance(record, dict) and record.get("schema") == schema else None
 
-    calls = [call_in(line) for line in content.splitlines()]
-    for at, call in enumerate(calls, 1):
-        if call is None and any(calls):
-            refuse(f"{path}: line {at} is no record of {DROP_IN}, and other lines are")
-    return calls if any(calls) else []
+    found = [record_in(line) for line in content.splitlines()]
+    for at, record in enumerate(found, 1):
+        if record is None and any(found):
+            refuse(f"{path}: line {at} is no record of {schema}, and other lines are")
+    return found if any(found) else []
 
 
 def parsed(path, content):
@@ -224,9 +244,9 @@ def parsed(path, content):
         refuse(f"{path} is empty")
     if content.startswith(("<?xml", "<svg")):
         return drawing_of(path, content)
-    calls = calls_of(path, content) if DROP_IN in content else []
-    if calls:
-        return {"schema": DROP_IN, "file": "", "ranks": "", "topology": "", "calls": calls}
+    for schema in (DROP_IN, REPORT):
+        if found := lines_of(path, content, schema) if schema in content else []:
+            return {"schema": schema, "file": "", "ranks": "", "topology": "", "lines": found}
     try:
         return records.from_text(content)
     except (ValueError, TypeError, LookupError, AttributeError):
@@ -252,6 +272,7 @@ class Results:
         self.choices = []  # Choice
         self.drawings = []  # path, SVG
         self.taken_over = []  # path, [Call]
+        self.objects = []  # path, [Object]
         readers = {
             "crossdock.simulate/1": self.read_simulation,
             "crossdock.analyze/1": self.read_analysis,
@@ -265,6 +286,7 @@ class Results:
             "crossdock.bench.array.prepared/1": self.read_prepared,
             "crossdock.bench.stream/1": self.read_stream,
             DROP_IN: self.read_drop_in,
+            REPORT: self.read_objects,
             DRAWING: self.read_drawing,
         }
         for file in files:
@@ -476,10 +498,34 @@ class Results:
                 number(one, "saved_seconds", least=-math.inf),
                 one["plan"] and plan_of_call(one["plan"]),
             )
-            for at, one in enumerate(record["calls"], 1)
+            for at, one in enumerate(record["lines"], 1)
         ]
         record["ranks"] = max(one.ranks for one in calls)
         self.taken_over.append((path, calls))
+
+    def read_objects(self, path, record):
+        found = [object_of(one) for one in record["lines"]]
+        record["ranks"] = max(one.ranks for one in found)
+        self.objects.append((path, found))
+
+
+def object_of(one):
+    seconds, awaited = one["seconds"], one["longest_awaited"]
+    means = {part: number(seconds[part], "mean") for part in ["exchange", *PARTS_OF_EXCHANGES]}
+    return Object(
+        text(one, "name"),
+        text(one, "kind"),
+        count(one, "ranks"),
+        number(one, "starts"),
+        text(one, "route"),
+        text(one, "why"),
+        number(one, "messages"),
+        number(one, "bytes"),
+        means["exchange"],
+        number(seconds["exchange"], "max"),
+        {part: means[part] / (means["exchange"] or 1) for part in PARTS_OF_EXCHANGES},
+        awaited and numbers(awaited, ["rank", "seconds"]),
+    )
 
 
 def plan_of_call(plan):

@@ -557,7 +557,7 @@ TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
 // A field that comes later must not lie where older programs have padding.
 #define EXPECT_NO_PADDING_AFTER(type, field) \
     static_assert(offsetof(type, field) + sizeof(type::field) == sizeof(type))
-EXPECT_NO_PADDING_AFTER(crossdock_context_options, report);
+EXPECT_NO_PADDING_AFTER(crossdock_context_options, progress_thread);
 EXPECT_NO_PADDING_AFTER(crossdock_neighbor_options, name);
 EXPECT_NO_PADDING_AFTER(crossdock_exchange_options, name);
 EXPECT_NO_PADDING_AFTER(crossdock_array_options, user);

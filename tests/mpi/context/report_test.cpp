@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -39,6 +40,7 @@ class Report : public testing::Test {
     }
     void TearDown() override {
         unsetenv("CROSSDOCK_REPORT");
+        unsetenv("CROSSDOCK_TRACE");
         if (rank == 0) std::filesystem::remove(file);
     }
 
@@ -342,6 +344,42 @@ TEST_F(Report, TheTableHasARowForEachName) {
                   "halo", "neighbor", "exchange", "1",    "100",  "three_step", "measured", "2.50",
                   "-",    "12",       "4",        "512",  "50.0", "60.0",       "25",       "%",
                   "2.5",  "5.0",      "30.0",     "rank", "3,",   "0.004",      "s"}));
+}
+
+// A timeline in the trace event format: spans of a rank on one track, exchanges beside them.
+TEST_F(Report, TimelineHasAllSpansOfAllRanks) {
+    setenv("CROSSDOCK_TRACE", file.c_str(), 1);
+    for (const char* const name : {"first", "second"}) {
+        context world(MPI_COMM_WORLD);
+        neighbor_exchange halo(world, all_to_all(), {.name = name});
+        for (int i = 0; i < 20; ++i) forward(halo);
+        world.close();
+    }
+    if (rank != 0) return;
+
+    const json events = json::parse(std::ifstream(file));
+    std::map<std::pair<int, std::string>, int> counts;  // by rank, and phase with name
+    std::map<int, double> last_ends;
+    for (const auto& event : events) {
+        const std::string phase = event["ph"];
+        ++counts[{event["pid"], phase + ' ' + std::string(event["name"])}];
+        if (phase == "X") {
+            EXPECT_GE(event["dur"], 0.0);
+        }
+        if (phase != "b" || event["name"] != "first") continue;
+        EXPECT_GE(event["ts"], last_ends[event["pid"]]);
+        last_ends[event["pid"]] = event["ts"];
+    }
+    for (int other = 0; other < num_ranks; ++other) {
+        EXPECT_EQ((counts[{other, "M process_name"}]), 2);
+        for (const std::string name : {"first", "second"}) {
+            EXPECT_EQ((counts[{other, "b " + name}]), 20);
+            EXPECT_EQ((counts[{other, "e " + name}]), 20);
+            EXPECT_EQ((counts[{other, "X " + name}]), 40);  // starts and waits
+        }
+        EXPECT_GE((counts[{other, "X sending"}]), 40);
+        EXPECT_GE((counts[{other, "X waiting"}]), 40);
+    }
 }
 
 }  // namespace

@@ -38,6 +38,37 @@ class ExchangeWatch : public testing::Test {
     exchange_watch all{object, watched_role::whole, clock};
 };
 
+TEST_F(ExchangeWatch, TracesAllSpans) {
+    trace_log log;
+    object->trace = &log;
+    object->starts = 9;  // not sampled
+    now = 0;
+    start(all, 1);
+    after(2);
+    wait(all);
+
+    using enum span_kind;
+    const auto expect = [&](std::size_t at, span_kind kind, double begin, double end) {
+        const auto& span = log.spans().at(at);
+        EXPECT_EQ(span.of, object.get()) << at;
+        EXPECT_EQ(span.kind, kind) << at;
+        EXPECT_EQ(span.begin, begin) << at;
+        EXPECT_EQ(span.end, end) << at;
+    };
+    expect(0, sending, 0, 1);
+    expect(1, call, 0, 1);
+    expect(2, waiting, 3, 7);
+    expect(3, packing, 7, 15);
+    expect(log.spans().size() - 2, call, 3, 15);
+    expect(log.spans().size() - 1, exchange, 0, 15);
+}
+
+TEST_F(ExchangeWatch, TracesHaveAnEnd) {
+    trace_log log;
+    for (std::size_t i = 0; i < trace_log::most + 1; ++i) log.add({});
+    EXPECT_EQ(log.spans().size(), trace_log::most);
+}
+
 TEST_F(ExchangeWatch, SecondsAreThoseOfWhatARankDoes) {
     start(all, 1);
     after(2);

@@ -185,7 +185,7 @@ def share_bars(timings):
 
 def draw_shares(axes, timings):
     before = np.zeros(len(timings))
-    for part, colour in zip(PARTS_OF_TIME, COLOURS_OF_PARTS):
+    for part, colour in zip(timings[0].shares, COLOURS_OF_PARTS):
         shares = np.array([timing.shares[part] for timing in timings])
         axes.barh(
             range(len(timings)),
