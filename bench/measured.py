@@ -165,15 +165,16 @@ def one_leader(results):
 
 def overlap(results):
     cells = {}
-    for items in ("1000", "100000"):
-        for one in results.contenders(f"neighbor-dense{items}-2ranks-overlap"):
+    for run in ("1000-2ranks-overlap", "100000-2ranks-overlap", "1000-2ranks-overlap-thread",
+                "100000-2ranks-overlap-thread"):
+        for one in results.contenders(f"neighbor-dense{run}"):
             if one["executor"] is None or not one["dedup"]:
                 cells.setdefault((one["name"], one["executor"]), []).append(f"{one['overlap']['efficiency']:.2f}")
     rows = [[shown, *cells[which]] for shown, which in (
         ("`mpi_persistent`", ("mpi_persistent", None)),
         ("`mpi_neighbor_alltoallv_init`", ("mpi_neighbor_alltoallv_init", None)),
         ("`direct` by messages", ("direct", "persistent")), ("`direct` in shared memory", ("direct", "shared_memory")))]
-    print_table(["contender", "K = 1000", "K = 100000"], rows)
+    print_table(["contender", "tests, K = 1000", "K = 100000", "thread, K = 1000", "K = 100000"], rows)
 
 
 def instructions(results):
