@@ -2,7 +2,10 @@
 /// @brief The persistent neighbor exchange a user holds.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <ranges>
 #include <source_location>
@@ -94,6 +97,15 @@ template <class From, class To>
 concept same_items =
     std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>> &&
     std::ranges::output_range<To, std::ranges::range_value_t<From>>;
+
+/// @brief Records of any length: that of item or slot i is `values[offsets[i]]` … `values[offsets[i + 1] - 1]`.
+template <item_type T>
+struct item_records {
+    std::vector<count_t> offsets{0};
+    std::vector<T> values;
+
+    friend bool operator==(const item_records&, const item_records&) = default;
+};
 
 /// @brief A pattern compiled along a route and ready to be exchanged again and again.
 ///
@@ -192,6 +204,23 @@ class neighbor_exchange {
     /// `prepare` names, with items of the size that was made ready last.
     /// @throws error(errc::out_of_memory)  as the constructor
     [[nodiscard]] neighbor_exchange duplicate() const;
+
+    /// @brief An exchange of a pattern that differs little, on the route of this one, which stays as it is. Its plan is
+    /// the one that the constructor compiles on this route.
+    ///
+    ///     halo = halo.updated(pattern, changed);   // after an element has moved to a neighbor
+    ///
+    /// No route is chosen. On `direct` only the lists of changed ranks are compiled: messages follow the change, and
+    /// the rest of the plan is copied. Other routes compile the whole pattern. Either is made ready from nothing.
+    /// @param p        this rank's pattern from now on; not kept
+    /// @param changed  the ranks, in any order, whose lists in `p` are not those of before; this one may be among them.
+    /// A rank that names another one is named by it. Lists of other ranks are not looked at on `direct`.
+    /// @par Collective
+    /// Yes, also while this exchange is active; blocks.
+    /// @throws error(errc::count_mismatch)  on all ranks: a rank is named by another one, but does not name it
+    /// @throws error  as the constructor
+    [[nodiscard]] neighbor_exchange updated(const pattern& p,
+                                            std::span<const rank_t> changed) const;
 
     /// @brief The compiled plan of this rank; during trials that of the last exchange, until the next start.
     const crossdock::plan& plan() const;
@@ -368,6 +397,35 @@ class neighbor_exchange {
         wait();
     }
 
+    /// @brief A forward exchange of records of any length. Each travels as its length and its values, in the bytes
+    /// that the longest one takes, rounded up to a power of 2: for records whose lengths differ little.
+    /// @param items  `num_items` records
+    /// @return `num_slots` records, empty where no item comes to
+    /// @par Collective
+    /// Yes; blocks. A reduction, and an exchange, which has a size of items that may be new.
+    /// @throws error(errc::size_mismatch)  on all ranks: on one of them `offsets` is not of as many ascending numbers
+    /// from 0 to the number of values
+    /// @throws error(errc::invalid_state)  on all ranks: on one of them an exchange is active
+    template <item_type T>
+    [[nodiscard]] item_records<T> forward_records(const item_records<T>& items) {
+        std::ptrdiff_t width = 0;
+        const auto packed = forward_packed(items.offsets, bytes_of(items.values), sizeof(T), width);
+        return with_reserve([&] {
+            item_records<T> slots;
+            for (auto from = packed.begin(); from != packed.end(); from += width) {
+                count_t length = 0;
+                std::memcpy(&length, &*from, sizeof length);
+                slots.offsets.push_back(slots.offsets.back() + length);
+                slots.values.resize(static_cast<std::size_t>(slots.offsets.back()));
+                std::copy_n(
+                    from + sizeof length, length * static_cast<count_t>(sizeof(T)),
+                    reinterpret_cast<std::byte*>(slots.values.data() + slots.values.size()) -
+                        length * static_cast<count_t>(sizeof(T)));
+            }
+            return slots;
+        });
+    }
+
     /// @brief `start_fields` and `wait`.
     template <std::ranges::input_range Items, std::ranges::input_range Slots>
     void forward_fields(Items&& items, Slots&& slots) {
@@ -438,6 +496,11 @@ class neighbor_exchange {
             return all;
         });
     }
+
+    // Lengths and values of all slots' records, `width` bytes for each.
+    std::vector<std::byte> forward_packed(std::span<const count_t> offsets,
+                                          std::span<const std::byte> values,
+                                          std::size_t value_bytes, std::ptrdiff_t& width);
 
     // Starts an exchange to which this rank gives nothing, by the fault of a rank.
     void start_empty(bool is_reverse, std::size_t item_bytes, rank_t failed);

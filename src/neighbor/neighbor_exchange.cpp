@@ -1,5 +1,7 @@
 #include "crossdock/neighbor_exchange.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -599,6 +601,22 @@ neighbor_exchange neighbor_exchange::duplicate() const {
     return neighbor_exchange(std::move(twin));
 }
 
+neighbor_exchange neighbor_exchange::updated(const pattern& p,
+                                             std::span<const rank_t> changed) const {
+    const auto& before = state().plans.leader();
+    const auto& where = before.where();
+    auto options = with_reserve([&] { return before.options(); });
+    options.route = before.compiled()->route();
+    options.item_bytes = state().item_bytes;
+    const auto list = [&](named_values& values) { list_options(values, where, options); };
+    const equal_arguments same(made_here, list);
+    auto plans =
+        keep_one(where, begin_update(where, *before.compiled(), p, changed, same), options);
+    auto watch = with_reserve([&] { return state().watch ? state().watch->twin() : nullptr; });
+    return neighbor_exchange(
+        implementation::make(where.comm(), std::move(plans), options, std::move(watch)));
+}
+
 const crossdock::plan& neighbor_exchange::plan() const { return state().compiled(); }
 
 bool neighbor_exchange::is_trying() const { return state().plans.is_trying(); }
@@ -672,6 +690,52 @@ void neighbor_exchange::start_reverse_fields_bytes(
                                     unpack_fields(items, value_bytes));
     });
     state().start_packed(direction::reverse, item_bytes, std::move(combine));
+}
+
+std::vector<std::byte> neighbor_exchange::forward_packed(std::span<const count_t> offsets,
+                                                         std::span<const std::byte> values,
+                                                         std::size_t value_bytes,
+                                                         std::ptrdiff_t& width) {
+    const auto& comm = state().present().comm();
+    const auto num_items = static_cast<std::size_t>(plan().num_items());
+    std::optional<error> fault;
+    count_t longest = 0;
+    attempt(comm.rank(), fault, [&] {
+        state().require_idle();
+        if (offsets.size() != num_items + 1 || offsets.front() != 0 ||
+            !std::ranges::is_sorted(offsets) ||
+            static_cast<std::size_t>(offsets.back()) * value_bytes != values.size())
+            throw_error_of(comm.rank(), errc::size_mismatch,
+                           "rank {} gives {} offsets of records; give {} for its {} items, which "
+                           "ascend from 0 to the number of values",
+                           comm.rank(), offsets.size(), num_items + 1, num_items);
+        for (std::size_t i = 0; i < num_items; ++i)
+            longest = std::max(longest, offsets[i + 1] - offsets[i]);
+    });
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Iallreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, comm.get(), request);
+    });
+    const auto item_bytes =
+        std::bit_ceil(sizeof(count_t) + static_cast<std::size_t>(longest) * value_bytes);
+    std::vector<std::byte> items, slots;
+    attempt(comm.rank(), fault, [&] {
+        items.resize(num_items * item_bytes);
+        slots.resize(static_cast<std::size_t>(plan().num_slots()) * item_bytes);
+        auto from = values.begin();
+        for (std::size_t i = 0; i < num_items; ++i) {
+            const count_t length = offsets[i + 1] - offsets[i];
+            auto* const to = items.data() + i * item_bytes;
+            std::memcpy(to, &length, sizeof length);
+            from = std::ranges::copy_n(from, length * static_cast<count_t>(value_bytes),
+                                       to + sizeof length)
+                       .in;
+        }
+    });
+    agree(comm, fault);
+    start_bytes(items, slots, item_bytes);
+    wait();
+    width = static_cast<std::ptrdiff_t>(item_bytes);
+    return slots;
 }
 
 void neighbor_exchange::start_empty(bool is_reverse, std::size_t item_bytes, rank_t failed) {

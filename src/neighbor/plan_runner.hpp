@@ -43,6 +43,8 @@ class plan_runner {
 
     const std::shared_ptr<const plan>& compiled() const noexcept { return plan_; }
     const communicator& comm() const noexcept { return where_.comm(); }
+    const context& where() const noexcept { return where_; }
+    const neighbor_options& options() const noexcept { return options_; }
     const topology& regions() const noexcept { return where_.topology(); }
 
     /// @brief Prepares the directions that the options ask for, for items of a size. What needs no
