@@ -1049,12 +1049,13 @@ typedef struct crossdock_array_options {
     int reproducible;  ///< 1: the same bits with any route, topology and `combine`; requests travel on "direct"
     crossdock_combine choose;  ///< for CROSSDOCK_OVERWRITE_USER; associative and commutative
     void* user;                ///< given to `choose`
+    const char* name;          ///< what reports call it; null: "unnamed"
 } crossdock_array_options;
 
-#define CROSSDOCK_ARRAY_OPTIONS_INIT                                           \
-    {                                                                          \
-        sizeof(crossdock_array_options), -1, NULL, 1 << 15, NULL, 1, 1,        \
-            CROSSDOCK_TRANSPORT_ROUTED, CROSSDOCK_OVERWRITE_ANY, 0, NULL, NULL \
+#define CROSSDOCK_ARRAY_OPTIONS_INIT                                                 \
+    {                                                                                \
+        sizeof(crossdock_array_options), -1, NULL, 1 << 15, NULL, 1, 1,              \
+            CROSSDOCK_TRANSPORT_ROUTED, CROSSDOCK_OVERWRITE_ANY, 0, NULL, NULL, NULL \
     }
 
 /// @brief Makes an array whose entries are zero bytes.
@@ -1300,12 +1301,13 @@ typedef struct crossdock_stream_options {
     int64_t latency_sample_interval;  ///< N: every N-th push is timed; 0: none is
     crossdock_stream_key key;         ///< null, as `combine`, where items do not combine
     crossdock_combine combine;        ///< of items of one key; called by several threads at once
+    const char* name;                 ///< what reports call it; null: "unnamed"
 } crossdock_stream_options;
 
-#define CROSSDOCK_STREAM_OPTIONS_INIT                                    \
-    {                                                                    \
-        sizeof(crossdock_stream_options), 1, 1, NULL, NULL, 0, 0, 1, -1, \
-            CROSSDOCK_PRESSURE_PROGRESS, 0, 0, 1, 0, 0, 0, NULL, NULL    \
+#define CROSSDOCK_STREAM_OPTIONS_INIT                                       \
+    {                                                                       \
+        sizeof(crossdock_stream_options), 1, 1, NULL, NULL, 0, 0, 1, -1,    \
+            CROSSDOCK_PRESSURE_PROGRESS, 0, 0, 1, 0, 0, 0, NULL, NULL, NULL \
     }
 
 /// @brief Makes a stream of items of `item_bytes` bytes each, equally many on all ranks. Whether items combine is

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -161,6 +162,8 @@ struct array_options {
     /// each rank combines its own requests for an entry in their order; the entry's owner takes first its own, then
     /// those of others in the order of ranks. All requests then travel on `direct`, and not by `rma`.
     bool reproducible = false;
+    /// What reports call it: its batches, and those that it prepares. By default the place that makes it.
+    std::string name = "";
 };
 
 /// @brief A global array of n entries, each owned by one rank; all ranks read, write and update any entries by their
@@ -218,11 +221,12 @@ class distributed_array {
     /// @throws error(errc::out_of_memory)     the entries of a rank do not fit into memory
     /// @throws as `make_route`
     distributed_array(const context& where, count_t num_entries,
-                      const array_options<T>& options = {})
+                      const array_options<T>& options = {},
+                      const std::source_location& place = std::source_location::current())
         : engine_(with_reserve([&] {
               // What runs out of memory beside others throws another error, so nothing is made twice.
               return std::make_shared<array_engine>(where, num_entries, settings_of(options),
-                                                    sizeof(T));
+                                                    sizeof(T), place);
           })),
           writes_(on_all_or_none(
               where.comm(),
@@ -393,7 +397,8 @@ class distributed_array {
     }
     static array_settings settings_of(const array_options<T>& options) {
         return {options.num_local, options.route,     options.expected_requests,
-                options.combine,   options.transport, options.reproducible};
+                options.combine,   options.transport, options.reproducible,
+                options.name};
     }
     array_changes writes(std::span<const count_t> indices, std::span<const T> values,
                          std::vector<ranked<T>>& with_ranks) const {

@@ -329,8 +329,9 @@ class request_stream : public stream_base<request_port<Q, R, Context>> {
     /// @throws error(errc::invalid_argument)  there are to be two priorities
     /// @throws as the constructor of `stream`
     request_stream(const context& where, answer_handler answer, reply_handler on_reply,
-                   const stream_options& options = {})
-        : base(where, completed(where, options), channels),
+                   const stream_options& options = {},
+                   const std::source_location& place = std::source_location::current())
+        : base(where, completed(where, options), channels, place),
           answer_(std::move(answer)),
           on_reply_(std::move(on_reply)) {
         base::make_ports([this](stream_worker& worker) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <thread>
@@ -285,9 +286,11 @@ class stream_base : private stream_sink {
     /// @brief With the channels that `channels_of(options)` returns. The core is made before the derived class and ends
     /// after it: it calls its sink only from a port.
     template <class ChannelsOf>
-    stream_base(const context& where, const stream_options& options, ChannelsOf&& channels_of)
+    stream_base(const context& where, const stream_options& options, ChannelsOf&& channels_of,
+                const std::source_location& place)
         : options_(with_reserve([&] { return options; })),
-          core_(where, with_reserve([&] { return channels_of(options_); }), *this, options_) {}
+          core_(where, with_reserve([&] { return channels_of(options_); }), *this, options_,
+                place) {}
     ~stream_base() override = default;
 
     template <class MakePort>
@@ -346,8 +349,9 @@ class stream : public stream_base<stream_port<T, Combine>> {
     /// initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     stream(const context& where, handler handle, const stream_options& options = {},
-           Combine combine = {})
-        : base(where, options, channels),
+           Combine combine = {},
+           const std::source_location& place = std::source_location::current())
+        : base(where, options, channels, place),
           handle_(std::move(handle)),
           combine_(std::move(combine)),
           decoded_(with_reserve(

@@ -9,6 +9,7 @@
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
+#include "../context/object_records_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
 #include "batch_routes.hpp"
@@ -108,6 +109,21 @@ struct array_engine::implementation {
         });
     }
 
+    // All is waiting: `array_statistics` has the seconds of phases.
+    void note_batch() {
+        if (!watch) return;
+        auto& object = watch->object();
+        object.why = settings.route == automatic_route ? "estimated" : "given";
+        with_reserve([&] { object.route = routings.latest().r->name(); });
+        const auto size = size_of_request(routings.latest().owners.num_entries(), item_bytes);
+        const count_t request_bytes = size.index_bytes + size.item_bytes;
+        const auto& sent = last.total().sent;
+        watch->change(activity::waiting);
+        watch->note_started();
+        watch->finish({sent.messages, sent.items * request_bytes, sent.inter_region_messages,
+                       sent.inter_region_items * request_bytes});
+    }
+
     int tags_of_batch() const { return 2 * static_cast<int>(routings.max_stages()); }
 
     batch_setup setup() {
@@ -125,13 +141,15 @@ struct array_engine::implementation {
     std::uint64_t num_batches = 0;
     std::unique_ptr<array_window> window;
     array_statistics last;
+    std::unique_ptr<exchange_watch> watch;  // null: nothing is measured
     int num_active = 0;
     bool is_in_batch = false;
     bool is_closed = false;
 };
 
 array_engine::array_engine(const context& where, count_t num_entries,
-                           const array_settings& settings, std::size_t item_bytes) {
+                           const array_settings& settings, std::size_t item_bytes,
+                           const std::source_location& place) {
     const auto& comm = where.comm();
     const auto list = [&](named_values& values) {
         list_settings(values, where, num_entries, settings, item_bytes);
@@ -170,6 +188,8 @@ array_engine::array_engine(const context& where, count_t num_entries,
         return std::make_unique<implementation>(where, owners, effective, item_bytes);
     });
     state_->tags = comm.reserve_tags(2 * state_->tags_of_batch());
+    state_->watch =
+        comm.resource<object_records>().new_watch("distributed array", settings.name, place);
 }
 
 array_engine::~array_engine() = default;
@@ -227,6 +247,7 @@ auto array_engine::keeping_tags_on_error(Batch&& batch) {
 
 void array_engine::run(const array_batch& batch) {
     require_open();
+    const watched_start now(state_->watch.get());
     const busy_mark mark(state_->is_in_batch);
     memory_reserve::keep();
     auto checked = with_reserve([&] { return batch; });
@@ -238,6 +259,7 @@ void array_engine::run(const array_batch& batch) {
     auto result =
         keeping_tags_on_error([&] { return run_batch(state_->setup(), checked, *transport); });
     state_->last = std::move(result.statistics);
+    state_->note_batch();
     state_->routings.learn(result.most_requests);
 }
 
@@ -260,6 +282,7 @@ void array_engine::run_rma(const array_batch& batch) {
     state_->last = {};
     state_->last.requests = static_cast<count_t>(batch.writes.indices.size() +
                                                  batch.updates.indices.size() + batch.reads.size());
+    state_->note_batch();
 }
 
 neighbor_exchange array_engine::prepare(std::span<const count_t> indices,
@@ -285,7 +308,7 @@ neighbor_options array_engine::exchange_options() const {
     neighbor_options options;
     options.route = route();
     options.item_bytes = state_->item_bytes;
-    options.name = "prepared batches";
+    options.name = state_->settings.name.empty() ? "prepared batches" : state_->settings.name;
     return options;
 }
 

@@ -3,6 +3,12 @@
 #include <chrono>
 #include <utility>
 
+// Functions of Caliper's, null where it is not loaded.
+extern "C" {
+[[gnu::weak]] void cali_begin_region(const char* name);
+[[gnu::weak]] void cali_end_region(const char* name);
+}
+
 namespace crossdock {
 
 namespace {
@@ -11,6 +17,8 @@ constexpr count_t num_sampled_first = 8;
 constexpr count_t sampling_period = 16;
 
 }  // namespace
+
+bool has_caliper() noexcept { return &cali_begin_region != nullptr && &cali_end_region != nullptr; }
 
 double steady_seconds() noexcept {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -33,6 +41,7 @@ void exchange_watch::begin() noexcept {
 void exchange_watch::go_in(activity first) noexcept {
     if (is_inside_) return;
     is_inside_ = true;
+    if (has_region()) cali_begin_region(of_->name.c_str());
     activity_ = first;
     since_ = entered_ = clock_();
 }
@@ -45,6 +54,7 @@ void exchange_watch::leave() noexcept {
     if (role_ != watched_role::part) trace(span_kind::call, entered_, now);
     if (is_over_) note_exchange(now);
     if (is_over_ || !is_started_) has_begun_ = is_over_ = false;
+    if (has_region()) cali_end_region(of_->name.c_str());
 }
 
 void exchange_watch::note_exchange(double now) noexcept {

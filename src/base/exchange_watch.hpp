@@ -45,6 +45,9 @@ struct watched_object {
     trace_log* trace = nullptr;  ///< where its timeline is written, if that is asked for
 };
 
+/// @brief Whether Caliper is in this process, so that calls are regions of its profile.
+bool has_caliper() noexcept;
+
 /// @brief Seconds of a steady clock.
 double steady_seconds() noexcept;
 
@@ -108,6 +111,8 @@ class exchange_watch {
 
   private:
     void go_in(activity first) noexcept;
+    // Those of a part take place in calls of the whole.
+    bool has_region() const noexcept { return role_ != watched_role::part && has_caliper(); }
     void note_exchange(double now) noexcept;
     void note_activity(double now) noexcept;
     void trace(span_kind kind, double from, double to) const noexcept {

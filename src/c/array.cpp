@@ -118,6 +118,7 @@ array_settings settings_from(const crossdock_array_options& given) {
     settings.transport =
         checked_enum<array_transport>(given.transport, CROSSDOCK_TRANSPORT_RMA + 1, "transport");
     settings.reproducible = given.reproducible != 0;
+    settings.name = text_or(given.name, "");
     return settings;
 }
 

@@ -159,6 +159,7 @@ stream_options options_from(const crossdock_stream_options& given) {
     options.progress_thread = given.progress_thread != 0;
     options.communication_thread = given.communication_thread != 0;
     options.latency_sample_interval = given.latency_sample_interval;
+    if (given.name != nullptr) options.name = given.name;
     return options;
 }
 

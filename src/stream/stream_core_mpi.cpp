@@ -14,6 +14,7 @@
 #include "../base/environment_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
 #include "../context/node_memory_mpi.hpp"
+#include "../context/object_records_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/route_choice.hpp"
 #include "stream_engine.hpp"
@@ -57,7 +58,10 @@ struct stream_core::parts final : communicator_user {
     const char* activity() const override;
     // What comes later is refused; `close` gives back what is left.
     void note_closed() noexcept override {
-        if (engine && !is_closed) engine->close();
+        if (engine && !is_closed) {
+            note_end();
+            engine->close();
+        }
     }
 
     void open(std::span<const stream_channel> channels, stream_sink& sink);
@@ -65,6 +69,9 @@ struct stream_core::parts final : communicator_user {
     void start_helper();
     void stop_helper();
     void give_back();
+    void note_begin(const context& where, const std::source_location& place);
+    void note_end() noexcept;
+    stream_statistics statistics();
 
     communicator comm;
     stream_options options;
@@ -83,6 +90,7 @@ struct stream_core::parts final : communicator_user {
     std::jthread helper;
     std::exception_ptr failure_of_helper;
     bool is_closed = false;
+    std::unique_ptr<exchange_watch> watch;  // null: nothing is measured
 };
 
 stream_core::parts::parts(const communicator& user, const topology& nodes, stream_scheme scheme,
@@ -195,13 +203,41 @@ void stream_core::parts::give_back() {
     if (own) own->close();
 }
 
+// For the report a stream is one exchange, as long as it is open.
+void stream_core::parts::note_begin(const context& where, const std::source_location& place) {
+    watch = where.comm().resource<object_records>().new_watch("stream", options.name, place);
+    if (!watch) return;
+    auto& object = watch->object();
+    object.why = "given";
+    with_reserve([&] { object.route = options.route; });
+    const watched_start now(watch.get());
+    watch->note_started();
+}
+
+// Those that share memory hand over the rest.
+void stream_core::parts::note_end() noexcept {
+    if (!watch) return;
+    const auto sum = statistics();
+    const bool are_between = sharing.num_regions() < sharing.num_ranks();
+    const watched_call now(watch.get());
+    watch->finish({sum.mpi_messages, sum.mpi_bytes, are_between ? sum.mpi_messages : 0,
+                   are_between ? sum.mpi_bytes : 0});
+}
+
+stream_statistics stream_core::parts::statistics() {
+    stream_statistics sum;
+    for (int w = 0; w < options.workers; ++w) sum += engine->worker(w).statistics();
+    return sum;
+}
+
 std::string stream_route(const context& where, const std::string& route) {
     auto asked = asked_untried_route(where, route);
     return asked == automatic_route ? "direct" : asked;
 }
 
 stream_core::stream_core(const context& where, std::span<const stream_channel> channels,
-                         stream_sink& sink, const stream_options& given) {
+                         stream_sink& sink, const stream_options& given,
+                         const std::source_location& place) {
     const auto& comm = where.comm();
     check_stream(where, channels, given);
     auto options = with_reserve([&] { return given; });
@@ -217,6 +253,7 @@ stream_core::stream_core(const context& where, std::span<const stream_channel> c
         parts_->give_back();
         throw;
     }
+    parts_->note_begin(where, place);
 }
 
 stream_core::~stream_core() = default;
@@ -259,13 +296,10 @@ void stream_core::close() {
         parts_->start_helper();
         throw;
     }
+    parts_->note_end();
     parts_->give_back();
 }
 
-stream_statistics stream_core::statistics() const {
-    stream_statistics sum;
-    for (int w = 0; w < num_workers(); ++w) sum += parts_->engine->worker(w).statistics();
-    return sum;
-}
+stream_statistics stream_core::statistics() const { return parts_->statistics(); }
 
 }  // namespace crossdock

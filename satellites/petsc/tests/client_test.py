@@ -54,6 +54,16 @@ class Client(unittest.TestCase):
                 with self.subTest(command=done.args):
                     self.assertEqual((done.stdout, done.returncode), (expected.stdout, 0), done.stderr)
 
+    def test_LogViewCountsAndTimesExchanges(self):
+        def counts(options):
+            done = run(SOLVERS[0], f"{options} -log_view")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = [line.split() for line in done.stdout.splitlines()]
+            return {row[0]: row[1] for row in rows if row and row[0] in ("SFSetUp", "VecScatterBegin", "VecScatterEnd")}
+
+        self.assertEqual(counts(LOADED), counts("-sf_type basic"))
+        self.assertEqual(len(counts(LOADED)), 3 if RANKS > 1 else 0)
+
     def test_HelpHasTheOptions(self):
         said = run("-help -sf_type crossdock --gtest_filter=*Bcast*", program="CROSSDOCK_STAR_FOREST").stdout
         for option in ["route", "executor", "explain"]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from crossdock import _operations
 from crossdock._closing import Closing
 from crossdock._context import Context, Topology, inner_of
-from crossdock._extension import extension, inner_property
+from crossdock._extension import extension, inner_property, place_of_caller
 from crossdock._neighbor import Array, Plan
 from crossdock._started import Started
 
@@ -55,6 +55,8 @@ class DistributedArray(Closing):
     reproducible : bool
         Entries have the same bits with any route, topology and `combine`, for as many ranks and the same requests,
         which travel on ``"direct"``.
+    name : str
+        What reports call it. By default the place that makes it.
 
     Raises
     ------
@@ -75,13 +77,13 @@ class DistributedArray(Closing):
     def __init__(self, world: Context, length: int, dtype: npt.DTypeLike = float, *, num_local: int | None = None,
                  route: str = "auto", expected_requests: int = 1 << 15, combine: str = "sort",
                  combine_locally: bool = True, combine_on_the_way: bool = True, transport: str = "routed",
-                 equal_writes: str | np.ufunc = "any", reproducible: bool = False) -> None:
+                 equal_writes: str | np.ufunc = "any", reproducible: bool = False, name: str = "") -> None:
         def rule(dtype: np.dtype[Any]) -> Any:
             return equal_writes if isinstance(equal_writes, str) else _operations.resolve(equal_writes)
 
         self._inner = extension.DistributedArray.make(
             inner_of(world), length, dtype, num_local, route, expected_requests, combine, combine_locally,
-            combine_on_the_way, transport, rule, reproducible)
+            combine_on_the_way, transport, rule, reproducible, name or place_of_caller())
         self._topology = world.topology
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from crossdock import _operations
 from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
-from crossdock._extension import extension, inner_property
+from crossdock._extension import extension, inner_property, place_of_caller
 from crossdock.errors import InvalidStateError
 
 Array = npt.NDArray[Any]
@@ -215,6 +215,8 @@ class Stream(Closing):
         With `progress_thread`: only that thread calls MPI, and workers never do.
     latency_sample_interval : int
         N: every N-th push of a port is timed until its item is handled; 0: none is.
+    name : str
+        What reports call it, as one exchange from its making to its closing. By default the place that makes it.
 
     Raises
     ------
@@ -240,7 +242,7 @@ class Stream(Closing):
                  combine: _operations.Operation | Mapping[str, _operations.Operation] | None = None,
                  ordered: bool = False, with_source: bool = False, shared_memory: bool = True,
                  progress_thread: bool = False, communication_thread: bool = False,
-                 latency_sample_interval: int = 0) -> None:
+                 latency_sample_interval: int = 0, name: str = "") -> None:
         self._draining: set[int] = set()
         this = weakref.ref(self)
 
@@ -269,7 +271,7 @@ class Stream(Closing):
         self._inner = extension.Stream.make(
             inner_of(world), dtype, handle, describe, workers, scheme, route, buffer_items, max_buffers, priorities,
             flush_on_idle, max_age_seconds, pressure, ordered, with_source, shared_memory, progress_thread,
-            communication_thread, latency_sample_interval)
+            communication_thread, latency_sample_interval, name or place_of_caller())
         base, shape = self.dtype.base, self.dtype.shape
 
     dtype: np.dtype[Any] = inner_property("dtype", np.dtype, "The dtype of an item.")

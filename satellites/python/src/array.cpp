@@ -186,7 +186,8 @@ class array_object {
                                               nb::handle route, nb::handle expected_requests,
                                               nb::handle combine, nb::handle combine_locally,
                                               nb::handle combine_on_the_way, nb::handle transport,
-                                              nb::handle equal_writes, nb::handle reproducible) {
+                                              nb::handle equal_writes, nb::handle reproducible,
+                                              nb::handle name) {
         auto parts = std::make_shared<array_parts>(state);
         struct given_options {
             count_t length;
@@ -213,6 +214,7 @@ class array_object {
                                                              {"plain", array_transport::plain},
                                                              {"rma", array_transport::rma}});
             read(settings.reproducible, reproducible, "reproducible");
+            read(settings.name, name, "name");
             const nb::object rule = equal_writes(kind.dtype());
             parts->writes = kind.writes(rule);
             same = "a distributed array\ndtype = " + text_of(kind.dtype()) +

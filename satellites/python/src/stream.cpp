@@ -269,7 +269,7 @@ class stream_object {
         nb::handle flush_on_idle, nb::handle max_age_seconds, nb::handle pressure,
         nb::handle ordered, nb::handle with_source, nb::handle shared_memory,
         nb::handle progress_thread, nb::handle communication_thread,
-        nb::handle latency_sample_interval) {
+        nb::handle latency_sample_interval, nb::handle name) {
         const begin_scope scope(*state);
         std::string same;
         nb::object kind;
@@ -302,6 +302,7 @@ class stream_object {
             read(given.progress_thread, progress_thread, "progress_thread");
             read(given.communication_thread, communication_thread, "communication_thread");
             read(given.latency_sample_interval, latency_sample_interval, "latency_sample_interval");
+            read(given.name, name, "name");
             if (given.communication_thread && !given.progress_thread)
                 throw error(errc::invalid_argument, "communication_thread needs progress_thread");
             return std::make_shared<stream_parts>(nb::borrow(handler), std::move(settings));

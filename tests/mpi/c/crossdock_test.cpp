@@ -560,8 +560,8 @@ TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
 EXPECT_NO_PADDING_AFTER(crossdock_context_options, progress_thread);
 EXPECT_NO_PADDING_AFTER(crossdock_neighbor_options, name);
 EXPECT_NO_PADDING_AFTER(crossdock_exchange_options, name);
-EXPECT_NO_PADDING_AFTER(crossdock_array_options, user);
-EXPECT_NO_PADDING_AFTER(crossdock_stream_options, combine);
+EXPECT_NO_PADDING_AFTER(crossdock_array_options, name);
+EXPECT_NO_PADDING_AFTER(crossdock_stream_options, name);
 
 /// The options as a program has them that was compiled when there were only two.
 struct older_options {

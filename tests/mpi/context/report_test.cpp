@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/distributed_array.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/sparse_exchange.hpp"
+#include "crossdock/stream.hpp"
 #include "src/context/report_text_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -114,6 +116,56 @@ TEST_F(Report, RanksThatShareMemorySendNoMessages) {
     EXPECT_EQ(told.messages, 0);
     EXPECT_EQ(told.bytes, 0);
     world.close();
+}
+
+// The first rank's entry, with an index of 4 bytes.
+TEST_F(Report, AnArrayCountsTheRequestsOfItsBatches) {
+    auto world = measured();
+    distributed_array<std::int64_t> counts(world, num_ranks, {.route = "direct", .name = "counts"});
+    for (int i = 0; i < 3; ++i)
+        counts.update(std::vector<count_t>{0}, std::vector<std::int64_t>{1}, sum{});
+    const auto prepared = counts.prepare(std::vector<count_t>{0});
+
+    const auto all = world.reports();
+    ASSERT_EQ(all.size(), 2);
+    EXPECT_EQ(all[0].kind, "distributed array");
+    EXPECT_EQ(all[1].kind, "neighbor exchange");
+    EXPECT_EQ(all[1].name, "counts");
+    EXPECT_EQ(all[0].name, "counts");
+    EXPECT_EQ(all[0].route, "direct");
+    EXPECT_EQ(all[0].why, "given");
+    EXPECT_EQ(all[0].starts, 3);
+    EXPECT_EQ(all[0].bytes, rank == 0 ? 0 : 3 * (4 + 8));
+    EXPECT_EQ(all[0].inter_region_bytes, all[0].bytes);
+    EXPECT_GE(all[0].messages, rank == 0 ? 0 : 3);
+    world.close();
+}
+
+TEST_F(Report, AStreamIsOneExchange) {
+    auto world = measured();
+    {
+        const auto ignore = [](auto&, const stream_batch<std::int64_t>&) {};
+        stream<std::int64_t> items(world, ignore, {.shared_memory = false, .name = "items"});
+        for (int i = 0; i < 10; ++i) items.port().push((rank + 1) % num_ranks, i);
+        items.port().drain().wait();
+        const auto sent = items.statistics();
+        items.close();
+
+        const auto all = world.reports();
+        ASSERT_EQ(all.size(), 1);
+        EXPECT_EQ(all[0].kind, "stream");
+        EXPECT_EQ(all[0].name, "items");
+        EXPECT_EQ(all[0].route, "direct");
+        EXPECT_EQ(all[0].starts, 1);
+        EXPECT_EQ(all[0].messages, sent.mpi_messages);
+        EXPECT_EQ(all[0].bytes, sent.mpi_bytes);
+        EXPECT_GT(all[0].exchange_seconds, 0);
+    }
+    const int line = __LINE__ + 1;
+    stream<std::int64_t> unnamed(world, [](auto&, const stream_batch<std::int64_t>&) {});
+    EXPECT_EQ(world.reports().back().name, this_file_at(line));
+    world.close();
+    EXPECT_EQ(world.is_open(), false);
 }
 
 TEST_F(Report, WithoutANameThePlaceIsIt) {

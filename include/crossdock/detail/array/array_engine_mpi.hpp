@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -38,6 +39,7 @@ struct array_settings {
     combining_options combine;
     array_transport transport = array_transport::routed;
     bool reproducible = false;
+    std::string name = "";
 };
 
 /// @brief MPI's datatype of an arithmetic type; MPI_DATATYPE_NULL for others.
@@ -110,7 +112,7 @@ struct array_batch {
 class array_engine {
   public:
     array_engine(const context& where, count_t num_entries, const array_settings& settings,
-                 std::size_t item_bytes);
+                 std::size_t item_bytes, const std::source_location& place = {});
     ~array_engine();
     array_engine(const array_engine&) = delete;
     array_engine& operator=(const array_engine&) = delete;

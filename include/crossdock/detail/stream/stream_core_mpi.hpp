@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 
@@ -22,7 +23,7 @@ class stream_core {
     /// @param sink      kept by reference
     /// Collective: yes, with the errors of a `stream`; may block.
     stream_core(const context& where, std::span<const stream_channel> channels, stream_sink& sink,
-                const stream_options& options);
+                const stream_options& options, const std::source_location& place = {});
     ~stream_core();
     stream_core(const stream_core&) = delete;
     stream_core& operator=(const stream_core&) = delete;

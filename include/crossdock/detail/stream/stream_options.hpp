@@ -112,6 +112,9 @@ struct stream_options {
 
     /// @brief N: every N-th push of a port is timed until its item is handled; 0: none is.
     count_t latency_sample_interval = 0;
+
+    /// @brief What reports call it, as one exchange from its making to its closing. By default the place that makes it.
+    std::string name = "";
 };
 
 /// @brief What a full buffer holds: items of `item_bytes` bytes, or bytes if that is 0.
