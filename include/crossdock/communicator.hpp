@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,7 +66,7 @@ class background_work {
     /// @brief Does what can be done without waiting.
     virtual void progress() = 0;
 
-    /// @brief As above, on the communicator's progress thread, which holds `hold_work()`.
+    /// @brief As above, on the communicator's progress thread, which holds `hold_work()`. Removes no work.
     virtual void progress_on_thread() {}
 
   protected:
@@ -138,6 +137,27 @@ class tag_block {
     int count_ = 0;
 };
 
+/// @brief Keeps a progress thread, if there is one, from its work as long as this lives.
+class work_hold {
+  public:
+    explicit work_hold(progress_thread* thread) : thread_(thread) {
+        if (thread_ != nullptr) [[unlikely]]
+            begin();
+    }
+    work_hold(const work_hold&) = delete;
+    work_hold& operator=(const work_hold&) = delete;
+    ~work_hold() {
+        if (thread_ != nullptr) [[unlikely]]
+            end();
+    }
+
+  private:
+    void begin();
+    void end() noexcept;
+
+    progress_thread* thread_;
+};
+
 /// @brief A private duplicate of the user's communicator; all messages of the library travel on it.
 ///
 /// A user's wildcard receive therefore never sees the library's messages. Everything built on it shares it; copies of
@@ -198,10 +218,7 @@ class communicator {
     /// @param work  not owned; to be removed before it dies
     void add_work(background_work* work) const;
     void remove_work(background_work* work) const noexcept;
-    bool has_work() const {
-        const auto held = hold_work();
-        return !state_->work->empty();
-    }
+    bool has_work() const noexcept { return !state_->work->empty(); }
     /// @brief Whether `work` was added and nothing else.
     bool has_only(const background_work* work) const noexcept {
         return state_->work->size() == 1 && state_->work->front().work == work;
@@ -217,11 +234,7 @@ class communicator {
 
     /// @brief What the progress thread holds while it works, so that whoever holds it has the work for itself; nothing
     /// without such a thread.
-    [[nodiscard]] std::unique_lock<std::recursive_mutex> hold_work() const {
-        if (state_->thread) [[unlikely]]
-            return hold_thread();
-        return {};
-    }
+    [[nodiscard]] work_hold hold_work() const { return work_hold(state_->thread.get()); }
 
     /// @brief Takes an exchange over until it is over, or the communicator is closed. Its other ranks must not need it
     /// to be waited for. Takes no memory; lets go of it at once where the communicator is closed.
@@ -310,7 +323,6 @@ class communicator {
         std::optional<error> told;
     };
     [[noreturn]] static void refuse_closed();
-    std::unique_lock<std::recursive_mutex> hold_thread() const;
     static void look_for_messages(const state& in, rank_t own_rank) noexcept;
     static void run(const work_list& all_work, void (background_work::*part)());
     void look_at_unfinished() const noexcept;

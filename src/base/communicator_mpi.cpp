@@ -351,9 +351,8 @@ tag_block communicator::reserve_tags(int count) const {
     return {state_->tags, *first, count};
 }
 
-std::unique_lock<std::recursive_mutex> communicator::hold_thread() const {
-    return state_->thread->hold();
-}
+void work_hold::begin() { thread_->hold(); }
+void work_hold::end() noexcept { thread_->release(); }
 
 void communicator::start_progress_thread() const {
     on_all_or_none(*this, [&] {

@@ -39,7 +39,7 @@ progress_thread::progress_thread(std::function<bool()> look)
 void progress_thread::stop() noexcept {
     if (!thread_.joinable()) return;
     {
-        const auto held = hold();
+        const std::scoped_lock held(mutex_);
         is_stopped_ = true;
         wake();
     }

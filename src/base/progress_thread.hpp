@@ -22,7 +22,8 @@ class progress_thread {
     progress_thread& operator=(const progress_thread&) = delete;
 
     /// @brief Keeps the thread from looking; it does not wait for this, but comes again.
-    std::unique_lock<std::recursive_mutex> hold() { return std::unique_lock(mutex_); }
+    void hold() { mutex_.lock(); }
+    void release() noexcept { mutex_.unlock(); }
 
     /// @brief Says that there is work. To be called by who holds it.
     void wake() noexcept {

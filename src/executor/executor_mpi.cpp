@@ -204,8 +204,8 @@ void executor::bind_output(void* output) {
     }
 }
 
+// Until it is work, the progress thread does not see it.
 void executor::start(const void* input, void* output, combine_function combine) {
-    const auto held = comm_.hold_work();
     require_state(!is_active_, already_active);
     least_item_bytes_ = item_bytes_;
     bind_input(input);
@@ -217,7 +217,6 @@ void executor::start(const void* input, void* output, combine_function combine) 
 
 // What others send in place comes to memory that nobody looks at.
 void executor::start_empty(rank_t failed, bool knows_size) {
-    const auto held = comm_.hold_work();
     require_state(!is_active_, already_active);
     least_item_bytes_ = knows_size ? item_bytes_ : 0;
     failed_ = failed;
