@@ -647,19 +647,23 @@ void neighbor_exchange::prepare(std::size_t item_bytes) { state().prepare(item_b
 
 void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
                                     std::size_t item_bytes) {
-    const watched_start now(state().watch.get());
-    state().require(direction::forward, item_bytes,
-                    [&] { check_lengths(plan(), items.size(), slots.size(), item_bytes); });
-    state().start(direction::forward, items.data(), slots.data(), item_bytes);
+    auto& all = state();
+    const watched_start now(all.watch.get());
+    all.require(direction::forward, item_bytes, [&] {
+        check_lengths(all.compiled(), items.size(), slots.size(), item_bytes);
+    });
+    all.start(direction::forward, items.data(), slots.data(), item_bytes);
 }
 
 void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
                                             std::span<std::byte> items, std::size_t item_bytes,
                                             combine_function combine) {
-    const watched_start now(state().watch.get());
-    state().require(direction::reverse, item_bytes,
-                    [&] { check_lengths(plan(), items.size(), slots.size(), item_bytes); });
-    state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
+    auto& all = state();
+    const watched_start now(all.watch.get());
+    all.require(direction::reverse, item_bytes, [&] {
+        check_lengths(all.compiled(), items.size(), slots.size(), item_bytes);
+    });
+    all.start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
 }
 
 void neighbor_exchange::start_fields_bytes(std::span<const std::span<const std::byte>> items,
@@ -811,16 +815,16 @@ void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Dataty
     state().start(direction::reverse, slots, items, by.extent, std::move(by.combine));
 }
 
+bool neighbor_exchange::is_active() const noexcept { return state_ && state_->active; }
+
 bool neighbor_exchange::test() {
     require_state(is_active(), not_active);
-    return state().test();
+    return state_->test();
 }
 
 void neighbor_exchange::wait() {
     require_state(is_active(), not_active);
-    state().wait();
+    state_->wait();
 }
-
-bool neighbor_exchange::is_active() const noexcept { return state_ && state_->active; }
 
 }  // namespace crossdock
