@@ -7,10 +7,14 @@ library; CROSSDOCK_SOLVE and CROSSDOCK_CALLS, the programs; CROSSDOCK_PETSC_SOLV
 import collections
 import json
 import os
+import pathlib
 import subprocess
 import tempfile
 import unittest
 
+import measure
+
+FOLDER = pathlib.Path(__file__).parents[1]
 RANKS = int(os.environ["CROSSDOCK_RANKS"])
 TOPOLOGY = {2: "2x1", 5: "2,3", 8: "2x4"}[RANKS]
 ROUTES = [{}, {"CROSSDOCK_ROUTE": "three_step", "CROSSDOCK_TOPOLOGY": TOPOLOGY}, {"CROSSDOCK_ROUTE": "hypercube"}]
@@ -67,6 +71,11 @@ class Client(unittest.TestCase):
         # Two solves; on each level but the last one two relaxations, a residual, a restriction and an interpolation.
         self.assertGreaterEqual(counts["hypre job 1"], 2 * 4 * cycles)
         self.assertGreaterEqual(counts["hypre job 2"], 2 * cycles)
+
+    def test_TheTableIsThatOfItsRecord(self):
+        page = (FOLDER / "docs/hypre.md").read_text(encoding="utf-8").splitlines()
+        rows = (FOLDER / "docs/unchanged.jsonl").read_text(encoding="utf-8").splitlines()
+        self.assertEqual([row for row in map(measure.row_of, map(json.loads, rows)) if row not in page], [])
 
     def test_ARouteThatThereIsNotIsTold(self):
         self.assertNotEqual(run("CROSSDOCK_CALLS", CROSSDOCK_ROUTE="sideways").returncode, 0)
