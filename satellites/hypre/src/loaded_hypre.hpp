@@ -32,6 +32,7 @@ struct package_side {
     std::size_t num_neighbors = 0;
     const void* ranks = nullptr;
     const void* starts = nullptr;
+    friend bool operator==(const package_side&, const package_side&) = default;
 };
 
 /// @brief A package, as it is now.

@@ -125,11 +125,11 @@ package::package(const comm_package& theirs, const package_view& made_of, ballot
       number_(ranks.next_number()),
       report_number_(num_reported++),
       has_known_layout_(loaded_hypre::of_process().has_arrays(theirs, made_of)),
+      made_(loaded_hypre::of_process().view(theirs)),
       num_components_(1) {
     if (!has_known_layout_) return;
-    const auto now = loaded_hypre::of_process().view(theirs);
-    sends_ = side_of(now.sends);
-    receives_ = side_of(now.receives);
+    sends_ = side_of(made_.sends);
+    receives_ = side_of(made_.receives);
 }
 
 package::side package::side_of(const package_side& theirs) {
@@ -142,14 +142,19 @@ package::side package::side_of(const package_side& theirs) {
     return made;
 }
 
+bool package::has_arrays_as_made(const package_view& now) const {
+    return now.comm == made_.comm && now.num_components == num_components_ &&
+           now.sends == made_.sends && now.receives == made_.receives;
+}
+
 bool package::is_as_made(const package_view& now) const {
-    return now.num_components == num_components_ && side_of(now.sends) == sends_ &&
+    return has_arrays_as_made(now) && side_of(now.sends) == sends_ &&
            side_of(now.receives) == receives_;
 }
 
 drop_in::call_facts* package::facts_of(const call& what) const {
     auto* const all = drop_in::report::of_process();
-    if (all == nullptr) return nullptr;
+    if (all == nullptr || !ranks_->is_reported()) return nullptr;
     constexpr std::array names{"hypre job 1",  "hypre job 2",  "hypre job 11",
                                "hypre job 12", "hypre job 21", "hypre job 22"};
     auto& facts = all->of_call(report_number_, names[place_of(what.job)], what.caller);
@@ -165,9 +170,11 @@ package_exchange* package::start(comm_package& theirs, const call& what, const o
     auto& one = jobs_[place];
     auto& way = ways_[is_transposed(what.job)];
     if (one.facts != nullptr) ++one.facts->num_calls;
-    if (one.now == state::hypres || ranks_->is_spoiled() || is_finalizing()) return nullptr;
+    if (one.now == state::hypres || is_finalizing()) return nullptr;
     const auto& hypre = loaded_hypre::of_process();
     if (one.now == state::watched) {
+        // Ranks find out in different calls: what they have agreed on goes on.
+        if (one.planned_from < 0 && ranks_->is_spoiled()) return nullptr;
         // Others of this package, on all ranks alike, see to it.
         if (std::ranges::any_of(way.exchanges, &package_exchange::is_open)) return nullptr;
         const auto now = hypre.view(theirs);
@@ -201,8 +208,8 @@ package_exchange* package::start(comm_package& theirs, const call& what, const o
         if (one.facts != nullptr) one.facts->plan = way.facts;
         if (one.now == state::hypres) return nullptr;
     }
-    // hypre changes packages of matrices for several vectors, on all ranks alike.
-    if (hypre.view(theirs).num_components != num_components_) return nullptr;
+    // hypre changes packages of matrices for several vectors, or uses their memory for others, on all ranks alike.
+    if (!has_arrays_as_made(hypre.view(theirs))) return nullptr;
     auto free = std::ranges::find_if(way.exchanges, [](const auto& e) { return !e->is_open(); });
     if (free == way.exchanges.end()) {
         if (way.exchanges.size() == most_under_way) return nullptr;
@@ -274,7 +281,7 @@ void package::try_out(comm_package& theirs, const call& what, direction_state& w
     const auto& where = ranks_->where();
     const auto value_bytes = loaded_hypre::of_process().value_bytes(what.job);
     const bool is_forced = asked_untried_route(where, automatic_route) != automatic_route;
-    const bool is_reported = drop_in::report::of_process() != nullptr;
+    const bool is_reported = ranks_->is_reported();
     auto& trials = ranks_->trials();
     const int number = jobs_[place_of(what.job)].trial;
     const auto* const before = number < 0 ? nullptr : &trials[static_cast<std::size_t>(number)];
@@ -283,17 +290,23 @@ void package::try_out(comm_package& theirs, const call& what, direction_state& w
     neighbor_options options;
     options.item_bytes = value_bytes;
     options.prepare = preparation::forward;
-    const auto made_of = pattern_of(is_transposed(what.job));
+    pattern made_of;
+    std::vector<std::byte> send, receive;
+    std::vector<double> others;
+    on_all_or_none(where.comm(), [&] {
+        made_of = pattern_of(is_transposed(what.job));
+        if (before != nullptr) return;
+        send.resize(static_cast<std::size_t>(made_of.num_items) * value_bytes);
+        receive.resize(static_cast<std::size_t>(made_of.num_slots) * value_bytes);
+        others.resize(num_values_between, 1);
+    });
     neighbor_exchange exchange(where, made_of, options);
     const auto keep = [&] {
         way.exchanges.push_back(std::make_unique<package_exchange>(std::move(exchange)));
     };
     if (before != nullptr) return keep();
-    std::vector<std::byte> send(static_cast<std::size_t>(made_of.num_items) * value_bytes);
-    std::vector<std::byte> receive(static_cast<std::size_t>(made_of.num_slots) * value_bytes);
     constexpr int host = 0;
     // A solver computes in between, and what an exchange uses is no longer in the cache.
-    std::vector<double> others(num_values_between, 1);
     const auto compute = [&] {
         for (auto& one : others) one *= 1.0000001;
     };

@@ -102,6 +102,7 @@ class package {
     };
 
     static side side_of(const package_side& theirs);
+    bool has_arrays_as_made(const package_view& now) const;
     bool is_as_made(const package_view& now) const;
     bool has_its_turn(const job_state& one);
     bool set_up(comm_package& theirs, const call& what, direction_state& way,
@@ -118,6 +119,7 @@ class package {
     std::int64_t number_;  // on all ranks of the communicator
     int report_number_;    // of this rank
     bool has_known_layout_;
+    package_view made_;
     count_t num_components_;
     side sends_;
     side receives_;

@@ -42,12 +42,11 @@ int num_makers = 0;
 // While hypre makes the package of a matrix, which is collective.
 class maker {
   public:
-    explicit maker(const void* matrix)
-        : is_active_(!is_off() && loaded_hypre::of_process().is_known()) {
+    explicit maker(const void* matrix) : is_active_(loaded_hypre::of_process().is_known()) {
         if (!is_active_) return;
         // A matrix begins with its communicator.
         const MPI_Comm comm = *static_cast<const MPI_Comm*>(matrix);
-        report_errors(comm, [comm] { ballot::have(comm); });
+        report_errors(comm, [comm] { ballot::have(comm, !is_off()); });
         ++num_makers;
     }
     ~maker() { num_makers -= is_active_; }
@@ -64,7 +63,7 @@ comm_handle* create(create_function* own, int job, comm_package* theirs, int sen
         return own(job, theirs, send_location, send, receive_location, receive);
     };
     constexpr int host = 0;
-    const auto of = is_off() ? nullptr : package::of(theirs);
+    const auto of = package::of(theirs);
     if (!of) return by_hypre();
     const auto& hypre = loaded_hypre::of_process();
     if (hypre.has_devices() && (send_location != host || receive_location != host))

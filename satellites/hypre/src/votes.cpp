@@ -1,8 +1,11 @@
 #include "votes.hpp"
 
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
+
+#include "satellites/drop_in/src/report.hpp"
 
 namespace crossdock::hypre_drop_in {
 
@@ -20,8 +23,8 @@ int new_key(MPI_Comm_delete_attr_function* forget) {
 
 int forget_ballot(MPI_Comm, int, void* kept, void*) {
     if (is_finalizing()) return MPI_SUCCESS;
-    const std::unique_ptr<ballot> one(static_cast<ballot*>(kept));
-    one->close();
+    std::unique_ptr<ballot> one(static_cast<ballot*>(kept));
+    if (!one->close()) static_cast<void>(one.release());
     return MPI_SUCCESS;
 }
 
@@ -66,17 +69,21 @@ ballot* ballot::of(MPI_Comm comm) {
     return is_set != 0 ? kept : nullptr;
 }
 
-void ballot::have(MPI_Comm comm) {
+void ballot::have(MPI_Comm comm, bool is_wanted) {
     int num_ranks = 1;
     CROSSDOCK_MPI(MPI_Comm_size(comm, &num_ranks));
     if (num_ranks == 1 || is_finalizing() || of(comm) != nullptr) return;
-    auto made = std::make_unique<ballot>(comm);
+    // The environment may differ between ranks.
+    std::array<int, 2> all{is_wanted, drop_in::report::of_process() != nullptr};
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT, MPI_MIN, comm));
+    if (all[0] == 0) return;
+    auto made = std::make_unique<ballot>(comm, all[1] != 0);
     CROSSDOCK_MPI(MPI_Comm_set_attr(comm, ballot_key(), made.get()));
     static_cast<void>(made.release());
 }
 
 // A split, since a duplicate would call the program's functions that copy attributes.
-ballot::ballot(MPI_Comm comm) : comm_(comm) {
+ballot::ballot(MPI_Comm comm, bool is_reported) : comm_(comm), is_reported_(is_reported) {
     CROSSDOCK_MPI(MPI_Comm_split(comm, 0, 0, &own_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN));
 }
@@ -106,12 +113,22 @@ void ballot::look() {
 bool ballot::are_complete() {
     look();
     const auto begin = std::chrono::steady_clock::now();
-    while (!begun_.empty() && !has_waited_in_vain_) {
+    while (!begun_.empty() && !is_spoiled_) {
+        const bool is_last = std::chrono::steady_clock::now() - begin > longest_wait;
         std::this_thread::yield();
         look();
-        has_waited_in_vain_ = std::chrono::steady_clock::now() - begin > longest_wait;
+        if (is_last && !begun_.empty() && !is_spoiled_) give_up();
     }
     return begun_.empty();
+}
+
+// Others may wait for this rank in `agree`, which meets this.
+void ballot::give_up() {
+    is_spoiled_ = true;
+    const auto none = std::make_shared<vote>();
+    none->values.fill(-std::numeric_limits<std::int64_t>::max());  // of no subject
+    reduce(*none);
+    begun_.push_back(none);
 }
 
 // All reductions have one form, since one rank's vote may meet another rank's terms.
@@ -134,13 +151,14 @@ const context& ballot::where() {
     return *where_;
 }
 
-void ballot::close() noexcept {
+bool ballot::close() noexcept {
     try {
         if (where_) where_->close();
         if (begun_.empty()) CROSSDOCK_MPI(MPI_Comm_free(&own_));
     } catch (const error&) {
         // MPI_Finalize frees it.
     }
+    return begun_.empty();
 }
 
 }  // namespace crossdock::hypre_drop_in

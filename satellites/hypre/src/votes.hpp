@@ -30,17 +30,22 @@ struct vote {
 /// hypre's exchanges are messages, not collective calls: a rank may leave one out. No rank waits for another one that
 /// might have done so. The ranks vote without waiting, each at its own second use of a package; only when all have voted
 /// do they wait for each other, at a use that all will come to. Where a rank leaves uses out, its votes are missing, or
-/// are those of another package: from then on all exchanges of the communicator remain hypre's.
+/// are those of another package: the ballot is spoiled. A rank to which votes are missing for long spoils it, too, and
+/// tells the others in place of its next vote. Jobs on which the ranks have agreed before go on; all others remain
+/// hypre's.
 class ballot {
   public:
-    /// @brief Makes the one of a communicator of several ranks, if it is not there.
+    /// @brief Makes the one of a communicator of several ranks, if it is not there, and all ranks want it.
     /// @par Collective
     /// Yes; blocks the first time.
-    static void have(MPI_Comm comm);
+    static void have(MPI_Comm comm, bool is_wanted);
     /// @brief Null if there is none.
     static ballot* of(MPI_Comm comm);
 
-    explicit ballot(MPI_Comm comm);
+    ballot(MPI_Comm comm, bool is_reported);
+
+    /// @brief Whether all ranks are asked for a report.
+    bool is_reported() const noexcept { return is_reported_; }
 
     /// @brief The number of the next package that is made on the communicator.
     std::int64_t next_number() noexcept { return num_packages_++; }
@@ -49,10 +54,11 @@ class ballot {
     /// @param is_agreed  says yes
     std::shared_ptr<const vote> begin(std::int64_t subject, bool is_agreed);
 
-    /// @brief Whether all votes that this rank has begun are complete. Waits a little if some are not, unless it has
-    /// waited in vain before.
+    /// @brief Whether all votes that this rank has begun are complete. Waits a little if some are not, and then spoils
+    /// the ballot.
     bool are_complete();
-    /// @brief Whether the ranks have voted on different subjects.
+    /// @brief Whether the ranks have voted on different subjects, or one has waited in vain. Ranks find out in
+    /// different calls.
     bool is_spoiled() const noexcept { return is_spoiled_; }
 
     /// @brief What all ranks find out before they make an exchange.
@@ -83,11 +89,13 @@ class ballot {
     /// @brief Frees what is kept for all ranks together.
     /// @par Collective
     /// Yes; blocks.
-    void close() noexcept;
+    /// @return false if MPI may still write to votes, so that this must not be deleted
+    bool close() noexcept;
 
   private:
     void reduce(vote& one) const;
     void look();
+    void give_up();
     bool is_valid(const vote& one) noexcept;
 
     MPI_Comm comm_;
@@ -96,8 +104,8 @@ class ballot {
     std::optional<context> where_;
     std::vector<known_trial> trials_;
     std::int64_t num_packages_ = 0;
+    bool is_reported_;
     bool is_spoiled_ = false;
-    bool has_waited_in_vain_ = false;
 };
 
 /// @brief From MPI_Finalize on, nothing is freed. Calls `at_end` when it begins.

@@ -1,14 +1,16 @@
 // hypre's exchanges, whose values say where they come from, with libcrossdock_hypre.so linked before hypre.
 //
-// With CROSSDOCK_ROUTE=... all uses of a package from its third one on follow a plan, as calls_test.py counts.
+// With CROSSDOCK_ROUTE=... all uses of a package from its third one on follow a plan, as client_test.py counts.
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
 #include <_hypre_parcsr_mv.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -171,6 +173,16 @@ void test_components() {
     exchange_all(package, 4);
 }
 
+// hypre may use the memory of a package for another one.
+void test_other_arrays() {
+    const matrix one(MPI_COMM_WORLD, 1), other(MPI_COMM_WORLD, 2);
+    for (int i = 0; i < 3; ++i) {
+        exchange_all(one.package(), 4);
+        std::swap(*one.package(), *other.package());
+    }
+    std::swap(*one.package(), *other.package());
+}
+
 // MPI lets a rank wait for others between the two calls.
 void test_blocking_between() {
     const matrix one(MPI_COMM_WORLD, 2);
@@ -220,11 +232,31 @@ void test_ranks_that_leave_calls_out() {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     {
+        // What the ranks have agreed on before goes on.
+        const matrix before(comm, 2);
+        for (int use = 0; use < num_uses; ++use)
+            exchange<HYPRE_Complex>(1, before.package(), use).finish();
         const matrix one(comm, 2, true);
         for (int use = 0; use < num_uses; ++use) {
             if (rank != num_ranks - 1) exchange<HYPRE_Int>(12, one.package(), use).finish();
+            exchange<HYPRE_Complex>(1, before.package(), use).finish();
             exchange<HYPRE_Complex>(1, one.package(), use).finish();
             exchange<HYPRE_Complex>(2, one.package(), use).finish();
+        }
+    }
+    MPI_Comm_free(&comm);
+}
+
+// Others give up waiting for its vote while some wait for theirs, which have it.
+void test_a_rank_that_is_late() {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    {
+        const matrix one(comm, 1);
+        for (int use = 0; use < num_uses; ++use) {
+            if (use == 1 && rank == num_ranks - 1)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+            exchange<HYPRE_Complex>(1, one.package(), use).finish();
         }
     }
     MPI_Comm_free(&comm);
@@ -252,9 +284,11 @@ int main(int num_arguments, char** arguments) {
     test_jobs();
     test_several_under_way();
     test_components();
+    test_other_arrays();
     test_blocking_between();
     test_addresses_used_again();
     test_ranks_that_leave_calls_out();
+    test_a_rank_that_is_late();
     test_other_communicators();
     HYPRE_Finalize();
     MPI_Allreduce(MPI_IN_PLACE, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -2,7 +2,8 @@
 """Programs that know nothing of crossdock, under libcrossdock_hypre.so.
 
 environment: CROSSDOCK_MPIRUN, the launcher up to the number of ranks; CROSSDOCK_RANKS, how many; CROSSDOCK_HYPRE, the
-library; CROSSDOCK_SOLVE and CROSSDOCK_CALLS, the programs; CROSSDOCK_PETSC_SOLVE, one that lets PETSc use hypre, or nothing
+library; CROSSDOCK_SOLVE and CROSSDOCK_CALLS, the programs; CROSSDOCK_PETSC_SOLVE, one that lets PETSc use hypre, or
+nothing
 """
 import collections
 import json
@@ -20,10 +21,19 @@ TOPOLOGY = {2: "2x1", 5: "2,3", 8: "2x4"}[RANKS]
 ROUTES = [{}, {"CROSSDOCK_ROUTE": "three_step", "CROSSDOCK_TOPOLOGY": TOPOLOGY}, {"CROSSDOCK_ROUTE": "hypercube"}]
 
 
-def run(program, arguments="", **environment):
-    command = [*os.environ["CROSSDOCK_MPIRUN"].split(), str(RANKS), os.environ[program], *arguments.split()]
+def run(program, arguments="", wrapper=(), **environment):
+    command = [*os.environ["CROSSDOCK_MPIRUN"].split(), str(RANKS), *wrapper, os.environ[program], *arguments.split()]
     return subprocess.run(["timeout", "120", *command], check=False, capture_output=True, text=True,
                           env=os.environ | {"OMP_NUM_THREADS": "1"} | environment)
+
+
+def all_but_one(folder, variable):
+    """Begins programs without the variable on rank 1."""
+    script = pathlib.Path(folder) / "begin"
+    script.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK-$PMI_RANK}" = 1 ] && '
+                      f'unset {variable}\nexec "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return [str(script)]
 
 
 def reported(program, arguments="", **environment):
@@ -82,6 +92,19 @@ class Client(unittest.TestCase):
 
     def test_NothingIsTakenIfItIsOff(self):
         self.assertEqual(run("CROSSDOCK_CALLS", CROSSDOCK_ROUTE="sideways", CROSSDOCK_OFF="1").returncode, 0)
+
+    def test_RanksThatAreNotAllAskedForAReportGiveNone(self):
+        for route in ROUTES:
+            with self.subTest(route=route), tempfile.TemporaryDirectory() as folder:
+                lines = reported("CROSSDOCK_CALLS", wrapper=all_but_one(folder, "CROSSDOCK_REPORT"), **route)
+                # Other communicators have every second rank.
+                self.assertEqual({line["ranks"] for line in lines}, {(RANKS + 1) // 2})
+
+    def test_NothingIsTakenIfItIsOffOnSomeRanks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run("CROSSDOCK_CALLS", wrapper=all_but_one(folder, "CROSSDOCK_OFF"), CROSSDOCK_ROUTE="sideways",
+                       CROSSDOCK_OFF="1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
