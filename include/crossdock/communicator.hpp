@@ -67,7 +67,7 @@ class background_work {
     virtual void progress() = 0;
 
     /// @brief As above, on the communicator's progress thread, which holds `hold_work()`. Removes no work.
-    virtual void progress_on_thread() {}
+    virtual void progress_on_thread() noexcept {}
 
   protected:
     ~background_work() = default;
@@ -218,23 +218,23 @@ class communicator {
     /// @param work  not owned; to be removed before it dies
     void add_work(background_work* work) const;
     void remove_work(background_work* work) const noexcept;
-    bool has_work() const noexcept { return !state_->work->empty(); }
+    bool has_work() const noexcept { return !state_->work->all.empty(); }
     /// @brief Whether `work` was added and nothing else.
     bool has_only(const background_work* work) const noexcept {
-        return state_->work->size() == 1 && state_->work->front().work == work;
+        return state_->work->all.size() == 1 && state_->work->all.front().work == work;
     }
 
-    /// @brief Starts a thread that makes progress while there is work and no call of the library does it. It ends when
-    /// the communicator is closed.
+    /// @brief Starts a thread that makes progress while there is work and no call of the library does it, also for what
+    /// was split off. It ends when the communicator is closed. Does nothing if there is one.
     /// @par Collective
     /// Yes; blocks.
     /// @throws error(errc::invalid_state)  on all ranks: MPI has not MPI_THREAD_MULTIPLE
     void start_progress_thread() const;
-    bool has_progress_thread() const noexcept { return state_->thread != nullptr; }
+    bool has_progress_thread() const noexcept { return state_->work->thread != nullptr; }
 
     /// @brief What the progress thread holds while it works, so that whoever holds it has the work for itself; nothing
     /// without such a thread.
-    [[nodiscard]] work_hold hold_work() const { return work_hold(state_->thread.get()); }
+    [[nodiscard]] work_hold hold_work() const { return work_hold(state_->work->thread.get()); }
 
     /// @brief Takes an exchange over until it is over, or the communicator is closed. Its other ranks must not need it
     /// to be waited for. Takes no memory; lets go of it at once where the communicator is closed.
@@ -308,14 +308,17 @@ class communicator {
         background_work* work;
         const state* by;
     };
-    using work_list = std::vector<added_work>;
+    struct work_list {
+        std::vector<added_work> all;
+        std::shared_ptr<progress_thread> thread;  // null: nobody else looks at them
+    };
     struct state {
         MPI_Comm duplicate = MPI_COMM_NULL;
         int unused_tag = 0;
         std::shared_ptr<tag_pool> tags;
         std::shared_ptr<work_list>
             work;  // of all communicators, unless threads may call MPI at once
-        std::shared_ptr<progress_thread> thread;
+        std::shared_ptr<void> thread_end;  // stops the thread, if this communicator has started it
         std::vector<std::shared_ptr<communicator_resource>> resources;
         std::list<communicator_user*> users;
         std::unique_ptr<unfinished_exchange> unfinished;
@@ -324,7 +327,6 @@ class communicator {
     };
     [[noreturn]] static void refuse_closed();
     static void look_for_messages(const state& in, rank_t own_rank) noexcept;
-    static void run(const work_list& all_work, void (background_work::*part)());
     void look_at_unfinished() const noexcept;
     void drop_unfinished() noexcept;
     communicator();

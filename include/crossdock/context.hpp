@@ -29,14 +29,15 @@ struct context_options {
     /// else a file, to which rank 0 appends lines of JSON; "0" for no report. "objects": exchanges are measured, but
     /// nobody but `report()` of objects says it. By default what CROSSDOCK_REPORT says, and else "0".
     std::string report = "";
-    /// Whether a thread makes progress on active neighbor exchanges and gather-scatters while this rank computes. Needs
-    /// MPI_THREAD_MULTIPLE. Functions that combine values may run on it.
+    /// Whether a thread makes progress on active neighbor exchanges, and on the present step of gather-scatters, while
+    /// this rank computes. Needs MPI_THREAD_MULTIPLE. Functions that combine values may run on it.
     bool progress_thread = false;
 };
 
 /// @brief What all objects of one name have done on this rank since their context was made.
 ///
-/// Without a report (`context_options::report`) nothing is measured, and all numbers but the gains are 0. How the
+/// Without a report (`context_options::report`), a timeline (CROSSDOCK_TRACE) or Caliper nothing is measured, and all
+/// numbers but the gains are 0. How the
 /// seconds inside of calls divide is measured in the first eight exchanges and every 16th, and assumed of the others.
 struct object_report {
     std::string name = "";   ///< the option, or the place that made the objects: "solver.cpp:120"

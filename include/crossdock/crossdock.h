@@ -180,8 +180,8 @@ typedef struct crossdock_context_options {
     /// Where the report of all objects goes when the context is closed: "1" for a table on rank 0's standard error;
     /// else a file, to which rank 0 appends lines of JSON; "0" for none. By default what CROSSDOCK_REPORT says.
     const char* report;
-    /// Whether a thread makes progress on active neighbor exchanges and gather-scatters while this rank computes: 0
-    /// or 1. Needs MPI_THREAD_MULTIPLE.
+    /// 1: a thread makes progress on active neighbor exchanges, and on the present step of gather-scatters, while this
+    /// rank computes. Needs MPI_THREAD_MULTIPLE. Functions that combine values may run on it.
     int64_t progress_thread;
 } crossdock_context_options;
 

@@ -115,17 +115,17 @@ struct item_records {
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
-/// | idle | `start`, `start_reverse`, those of fields, `duplicate` | starts: active |
-/// | idle | `forward`, `reverse`, those of fields, `prepare` | idle |
-/// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
+/// | idle | `start`, `start_reverse`, those of fields, `duplicate`, `updated` | starts: active |
+/// | idle | `forward`, `reverse`, those of fields and records, `prepare` | idle |
+/// | active | `test`, `wait`, `duplicate`, `updated` | `test` that returns true, `wait`: idle |
 /// | moved from, or closed by `close` | destruction, assignment, `close`, `is_active` | |
 /// | the context is closed | as idle, but nothing that communicates | |
 ///
 /// All other calls throw error(errc::invalid_state).
 ///
 /// @par Collective
-/// Constructors, `duplicate`, `prepare` and starts, over all ranks of the context. The constructor from a pattern
-/// blocks. The others wait for the ranks that share memory, and for all ranks where the communicator has no exchange
+/// Constructors, `duplicate`, `updated`, `prepare`, `forward_records` and starts, over all ranks of the context. The
+/// constructor from a pattern, `updated` and `forward_records` block. The others wait for the ranks that share memory, and for all ranks where the communicator has no exchange
 /// yet, `executor` is `shared_memory`, or messages are split. A start waits for nobody, unless it makes something
 /// ready. All other calls are the rank's own.
 ///
@@ -138,7 +138,7 @@ struct item_records {
 /// On a route of several stages, and where ranks share memory, a rank does something for others inside `test`, `wait`
 /// and the library's collective calls, on any context of the process; only on the same one if MPI was initialised with
 /// MPI_THREAD_MULTIPLE. While an exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for
-/// something that another rank does only after its wait.
+/// something that another rank does only after its wait. A context's `progress_thread` lifts this.
 ///
 /// *Preparation.* An exchange is ready when the ranks that share memory have told each other where items lie; a start
 /// then never blocks. The constructor makes ready what the option `prepare` names, for items of `item_bytes`. The first
@@ -217,7 +217,9 @@ class neighbor_exchange {
     /// A rank that names another one is named by it. Lists of other ranks are not looked at on `direct`.
     /// @par Collective
     /// Yes, also while this exchange is active; blocks.
-    /// @throws error(errc::count_mismatch)  on all ranks: a rank is named by another one, but does not name it
+    /// @throws error(errc::rank_out_of_range)  on all ranks, on `direct`: there is no such rank
+    /// @throws error(errc::count_mismatch)  on all ranks, on `direct`: a rank is named by another one, but does not
+    /// name it
     /// @throws error  as the constructor
     [[nodiscard]] neighbor_exchange updated(const pattern& p,
                                             std::span<const rank_t> changed) const;

@@ -317,7 +317,6 @@ communicator communicator::split(int color) const {
     require_open();
     communicator part;
     part.state_->work = state_->work;
-    part.state_->thread = state_->thread;
     insist([&] { return MPI_Comm_split(get(), color, rank_, &part.state_->duplicate); });
     part.complete(
         *this,
@@ -360,25 +359,30 @@ void communicator::start_progress_thread() const {
             throw error(errc::invalid_state,
                         "a progress thread needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it");
         }
-        // Not a copy of the handle: the state owns the thread.
-        state_->thread = std::make_shared<progress_thread>([all = state_.get(), rank = rank_] {
-            if (all->work->empty()) return false;
+        auto& work = *state_->work;
+        if (work.thread) return;
+        // No copy of the handle, which owns the thread.
+        work.thread = std::make_shared<progress_thread>([&work, all = state_.get(), rank = rank_] {
+            if (work.all.empty()) return false;
             look_for_messages(*all, rank);
-            run(*all->work, &background_work::progress_on_thread);
+            for (std::size_t i = 0; i < work.all.size(); ++i)
+                work.all[i].work->progress_on_thread();
             return true;
         });
+        state_->thread_end =
+            std::shared_ptr<void>(work.thread.get(), [kept = work.thread](void*) { kept->stop(); });
     });
 }
 
 void communicator::add_work(background_work* work) const {
     const auto held = hold_work();
-    append_with_reserve(*state_->work, added_work{work, state_.get()});
-    if (state_->thread) state_->thread->wake();
+    append_with_reserve(state_->work->all, added_work{work, state_.get()});
+    if (state_->work->thread) state_->work->thread->wake();
 }
 
 void communicator::remove_work(background_work* work) const noexcept {
     const auto held = hold_work();
-    std::erase_if(*state_->work, [work](const added_work& one) { return one.work == work; });
+    std::erase_if(state_->work->all, [work](const added_work& one) { return one.work == work; });
 }
 
 void communicator::take_over(std::unique_ptr<unfinished_exchange> one) const noexcept {
@@ -407,20 +411,17 @@ void communicator::look_for_messages(const state& in, rank_t own_rank) noexcept 
     MPI_Iprobe(own_rank, in.unused_tag, in.duplicate, &is_there, MPI_STATUS_IGNORE);
 }
 
-// Work that is done removes itself.
-void communicator::run(const work_list& all_work, void (background_work::*part)()) {
-    for (std::size_t i = 0; i < all_work.size();) {
-        auto* const work = all_work[i].work;
-        (work->*part)();
-        if (i < all_work.size() && all_work[i].work == work) ++i;
-    }
-}
-
 void communicator::progress() const {
     require_open();
     const auto held = hold_work();
     look_for_messages(*state_, rank_);
-    run(*state_->work, &background_work::progress);
+    // Work that is done removes itself.
+    const auto& all_work = state_->work->all;
+    for (std::size_t i = 0; i < all_work.size();) {
+        auto* const work = all_work[i].work;
+        work->progress();
+        if (i < all_work.size() && all_work[i].work == work) ++i;
+    }
     if (state_->unfinished) [[unlikely]]
         look_at_unfinished();
 }
@@ -481,12 +482,13 @@ void communicator::close() {
         }
         agree(*this, fault);
     }
-    if (state_->thread) state_->thread->stop();
+    state_->thread_end.reset();
     drop_unfinished();  // nobody waits for anything any more
     for (auto* const user : state_->users) user->note_closed();
     for (const auto& kept : state_->resources) kept->close();
     state_->resources.clear();
-    std::erase_if(*state_->work, [this](const added_work& one) { return one.by == state_.get(); });
+    std::erase_if(state_->work->all,
+                  [this](const added_work& one) { return one.by == state_.get(); });
     discard_unread(*this);
     all_open.remove(state_->duplicate);
     CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));

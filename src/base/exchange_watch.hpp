@@ -42,7 +42,7 @@ struct watched_object {
     double inside_seconds = 0;                   ///< of these, in the object's calls
     std::array<double, 3> sampled_seconds{};     ///< of these, by activity; of some exchanges
     std::map<rank_t, double> awaited_seconds{};  ///< of what was waited then: until who came
-    trace_log* trace = nullptr;  ///< where its timeline is written, if that is asked for
+    std::shared_ptr<trace_log> trace = nullptr;  ///< its timeline, if that is asked for
 };
 
 /// @brief Whether Caliper is in this process, so that calls are regions of its profile.

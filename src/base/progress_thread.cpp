@@ -54,16 +54,12 @@ void progress_thread::run() {
         std::unique_lock held(mutex_, std::try_to_lock);
         if (!held) continue;  // who holds the work does it
         if (is_stopped_) return;
-        num_in_vain = finds_work() ? 0 : num_in_vain + 1;
+        num_in_vain = look_() ? 0 : num_in_vain + 1;
         if (num_in_vain < pauses_before_sleep) continue;
         is_asleep_ = true;
         work_came_.wait(held, [this] { return !is_asleep_; });
         num_in_vain = 0;
     }
-}
-
-bool progress_thread::finds_work() noexcept try { return look_(); } catch (...) {
-    return true;
 }
 
 }  // namespace crossdock

@@ -15,7 +15,7 @@ namespace crossdock {
 /// on a machine of one's own, and some 200 us on a virtual one.
 class progress_thread {
   public:
-    /// @param look  returns whether there is work. Exceptions are dropped: whoever waits for the same meets it, too.
+    /// @param look  returns whether there is work; does not throw
     explicit progress_thread(std::function<bool()> look);
     ~progress_thread() { stop(); }
     progress_thread(const progress_thread&) = delete;
@@ -36,7 +36,6 @@ class progress_thread {
 
   private:
     void run();
-    bool finds_work() noexcept;
 
     std::recursive_mutex mutex_;
     std::condition_variable_any work_came_;

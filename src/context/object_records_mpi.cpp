@@ -94,7 +94,7 @@ std::shared_ptr<watched_object> object_records::add(const char* kind, const std:
     auto made = std::make_shared<watched_object>();
     made->kind = kind;
     made->name = name;
-    made->trace = trace_ ? &trace_->log() : nullptr;
+    made->trace = trace_ ? trace_->log() : nullptr;
     return objects_.emplace_back(std::move(made));
 }
 

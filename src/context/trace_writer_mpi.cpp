@@ -1,11 +1,13 @@
 #include "trace_writer_mpi.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
-#include <cstdio>
 #include <iterator>
-#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -20,18 +22,23 @@ namespace {
 constexpr std::array<const char*, 5> span_names{"packing", "sending", "waiting", "call",
                                                 "exchange"};
 
-// Goes on where a file of this kind ends.
-void append_events(const std::string& file, std::string_view events) {
+// The format lets the last bracket be missing, so that several programs may add to a file, one at a time.
+void append_events(const std::string& file, const std::string& events) {
     if (events.empty()) return;
-    constexpr std::string_view end = "\n]\n";
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(std::fopen(file.c_str(), "r+"),
-                                                           std::fclose);
-    const bool goes_on =
-        opened && std::fseek(opened.get(), -static_cast<long>(end.size()), SEEK_END) == 0;
-    if (!goes_on) opened.reset(std::fopen(file.c_str(), "w"));
-    if (!opened) return;
-    for (const std::string_view part : {std::string_view(goes_on ? ",\n" : "[\n"), events, end})
-        std::fwrite(part.data(), 1, part.size(), opened.get());
+    const int opened = open(file.c_str(), O_RDWR | O_CREAT | O_APPEND, 0666);
+    if (opened < 0) return;
+    flock(opened, LOCK_EX);
+    struct stat found {};
+    const bool is_new = fstat(opened, &found) == 0 && found.st_size == 0;
+    const auto text = with_reserve([&] { return (is_new ? "[\n" : "") + events; });
+    [[maybe_unused]] const auto written = ::write(opened, text.data(), text.size());
+    close(opened);
+}
+
+int rank_of_process() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
 }
 
 }  // namespace
@@ -50,30 +57,35 @@ trace_writer::trace_writer(const communicator& comm, std::string file)
 }
 
 std::string trace_writer::events() const {
-    if (log_.spans().empty()) return {};
+    if (log_->spans().empty()) return {};
     fmt::memory_buffer text;
     const auto to = std::back_inserter(text);
-    fmt::format_to(
-        to, R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"rank {0}"}}}})", rank_);
-    for (const auto& span : log_.spans()) {
+    const int process = rank_of_process();
+    fmt::format_to(to, R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"rank {0}"}}}},
+)",
+                   process);
+    for (const auto& span : log_->spans()) {
         using json = nlohmann::json;
         const auto name = json(span.of->name).dump(-1, ' ', false, json::error_handler_t::replace);
         const double begin = (span.begin + offset_) * 1e6, end = (span.end + offset_) * 1e6;
         if (span.kind == span_kind::exchange) {  // several may be under way
             const auto add = [&](char phase, double at) {
-                fmt::format_to(to, R"(,
-{{"ph":"{}","cat":"exchange","id2":{{"local":"{:.3f}"}},"name":{},"pid":{},"tid":0,"ts":{:.3f}}})",
-                               phase, begin, name, rank_, at);
+                fmt::format_to(
+                    to,
+                    R"({{"ph":"{}","cat":"exchange","id2":{{"local":"{:.3f}"}},"name":{},"pid":{},"tid":0,"ts":{:.3f}}},
+)",
+                    phase, begin, name, process, at);
             };
             add('b', begin);
             add('e', end);
             continue;
         }
         const std::string kind = span_names[static_cast<std::size_t>(span.kind)];
-        fmt::format_to(to, R"(,
-{{"ph":"X","cat":"{}","name":{},"pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f}}})",
-                       kind, span.kind == span_kind::call ? name : '"' + kind + '"', rank_, begin,
-                       end - begin);
+        fmt::format_to(
+            to, R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f}}},
+)",
+            kind, span.kind == span_kind::call ? name : '"' + kind + '"', process, begin,
+            end - begin);
     }
     return {text.data(), text.size()};
 }

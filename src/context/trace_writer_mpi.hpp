@@ -2,6 +2,7 @@
 /// @brief The timeline of all ranks as a file.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "../base/trace_log.hpp"
@@ -11,7 +12,7 @@ namespace crossdock {
 
 /// @brief Writes the spans of all ranks in the trace event format of Chrome, which Perfetto reads, too.
 ///
-/// A rank is a process there. Times are those of rank 0's clock.
+/// A rank of MPI_COMM_WORLD is a process there. Times are those of the clock of this communicator's rank 0.
 class trace_writer {
   public:
     /// @brief Finds out by how much this rank's clock differs from that of rank 0: as precisely as a barrier ends on
@@ -20,7 +21,7 @@ class trace_writer {
     /// Yes; blocks.
     trace_writer(const communicator& comm, std::string file);
 
-    trace_log& log() noexcept { return log_; }
+    const std::shared_ptr<trace_log>& log() const noexcept { return log_; }
 
     /// @brief Adds the spans to the file, which rank 0 writes, rank by rank. Nothing if it cannot.
     /// @par Collective
@@ -36,7 +37,7 @@ class trace_writer {
     std::string file_;
     tag_block tags_;
     double offset_ = 0;  // to be added to this rank's seconds
-    trace_log log_;
+    std::shared_ptr<trace_log> log_ = std::make_shared<trace_log>();
 };
 
 }  // namespace crossdock

@@ -426,15 +426,21 @@ void executor::progress() {
 }
 
 // Between calls of the object: nothing of it is measured.
-void executor::progress_on_thread() {
+void executor::progress_on_thread() noexcept {
+    if (thrown_on_thread_) return;
     exchange_watch* const watch = std::exchange(watch_, nullptr);
     try {
         progress();
     } catch (...) {
-        watch_ = watch;
-        throw;
+        thrown_on_thread_ = std::current_exception();
     }
     watch_ = watch;
+}
+
+// A call of MPI that fails may have taken what it tells of, so nobody could meet the error again.
+void executor::rethrow_of_thread() {
+    if (thrown_on_thread_) [[unlikely]]
+        std::rethrow_exception(std::exchange(thrown_on_thread_, nullptr));
 }
 
 void executor::finish() {
@@ -466,6 +472,7 @@ void executor::remove_marks() {
 bool executor::test() {
     const auto held = comm_.hold_work();
     require_state(is_active_, not_started);
+    rethrow_of_thread();
     comm_.progress();
     if (!is_registered_) poll();
     if (num_to_probe_ > 0 || !runner_->is_done() || !test_all()) return false;
@@ -484,6 +491,7 @@ bool executor::awaits_memory_alone() {
 void executor::wait() {
     const auto held = comm_.hold_work();
     require_state(is_active_, not_started);
+    rethrow_of_thread();
     is_left_to_thread_ = false;
     if (is_registered_ && !owes()) end_work();
     while (num_to_probe_ > 0) {

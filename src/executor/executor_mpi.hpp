@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -134,7 +135,8 @@ class executor final : private background_work, private schedule_runner::sender 
     void take_arrived(decltype(&MPI_Testsome) find_some);
     void poll();
     void progress() override;
-    void progress_on_thread() override;
+    void progress_on_thread() noexcept override;
+    void rethrow_of_thread();
     void end_work() noexcept;
     bool awaits_memory_alone();
     void finish();
@@ -171,6 +173,7 @@ class executor final : private background_work, private schedule_runner::sender 
     bool has_posted_ = false;
     bool is_registered_ = false;
     bool is_left_to_thread_ = false;  // the work stays until somebody waits
+    std::exception_ptr thrown_on_thread_;
     exchange_watch* watch_ = nullptr;
     std::optional<mpi_traffic> sent_;
 };

@@ -229,6 +229,11 @@ compilation begin_update(const context& where, const plan& old, const pattern& p
     attempt(comm.rank(), fault, [&] {
         ranks.assign(changed.begin(), changed.end());
         std::ranges::sort(ranks);
+        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+        if (!ranks.empty() && (ranks.front() < 0 || ranks.back() >= p.num_ranks))
+            throw_error_of(comm.rank(), errc::rank_out_of_range,
+                           "changed rank {} is outside [0, {})",
+                           ranks.front() < 0 ? ranks.front() : ranks.back(), p.num_ranks);
         part.sends = entries_of(p.sends, ranks);
         part.receives = entries_of(p.receives, ranks);
     });

@@ -649,9 +649,8 @@ void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<
                                     std::size_t item_bytes) {
     auto& all = state();
     const watched_start now(all.watch.get());
-    all.require(direction::forward, item_bytes, [&] {
-        check_lengths(all.compiled(), items.size(), slots.size(), item_bytes);
-    });
+    all.require(direction::forward, item_bytes,
+                [&] { check_lengths(all.compiled(), items.size(), slots.size(), item_bytes); });
     all.start(direction::forward, items.data(), slots.data(), item_bytes);
 }
 
@@ -660,9 +659,8 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
                                             combine_function combine) {
     auto& all = state();
     const watched_start now(all.watch.get());
-    all.require(direction::reverse, item_bytes, [&] {
-        check_lengths(all.compiled(), items.size(), slots.size(), item_bytes);
-    });
+    all.require(direction::reverse, item_bytes,
+                [&] { check_lengths(all.compiled(), items.size(), slots.size(), item_bytes); });
     all.start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
 }
 

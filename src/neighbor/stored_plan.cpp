@@ -25,7 +25,9 @@ struct plan_folder final : communicator_resource {
         const auto& machine = machine_of(comm);
         const auto& nodes = nodes_of(comm);
         const auto list = [&](named_values& values) {
-            values.add("library", configuration()).add("machine", to_json(machine));
+            values.add("format", 1)
+                .add("library", configuration())
+                .add("machine", to_json(machine));
             for (const auto& entry : registered_routes()) values.add("route", entry.name);
             add_topology(values, "nodes", nodes);
         };

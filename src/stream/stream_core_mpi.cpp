@@ -214,14 +214,20 @@ void stream_core::parts::note_begin(const context& where, const std::source_loca
     watch->note_started();
 }
 
-// Those that share memory hand over the rest.
+// What goes by MPI leaves the node, if its ranks share memory; otherwise nobody knows what does.
 void stream_core::parts::note_end() noexcept {
     if (!watch) return;
     const auto sum = statistics();
-    const bool are_between = sharing.num_regions() < sharing.num_ranks();
-    const watched_call now(watch.get());
-    watch->finish({sum.mpi_messages, sum.mpi_bytes, are_between ? sum.mpi_messages : 0,
-                   are_between ? sum.mpi_bytes : 0});
+    mpi_traffic sent{sum.mpi_messages, sum.mpi_bytes};
+    if (options.shared_memory) {
+        sent.inter_region_messages = sent.messages;
+        sent.inter_region_bytes = sent.bytes;
+    }
+    {
+        const watched_call now(watch.get());
+        watch->finish(sent);
+    }
+    watch.reset();
 }
 
 stream_statistics stream_core::parts::statistics() {

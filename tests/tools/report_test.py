@@ -380,6 +380,11 @@ class ReportOfObjects(InFolder):
              ["8.0\u00a0ms"], ["10.0\u00a0ms"], []]])
         self.assertEqual(page.findings, ["halo of p takes most, and of that most is waiting: 50 %."])
 
+    def test_ADropInMayHaveWrittenIntoTheSameFile(self):
+        file = self.write("both.jsonl", lines_of(reported_object(), call_taken_over()))
+        self.assertEqual(Reader(report(self.folder, file)).headings,
+                         ["What a program's objects did", "Calls that the drop-in took over", "Results read"])
+
 
 class ReportOfTheDropIn(InFolder):
     """What an unmodified program got: in one place a route, in one nothing, and in one MPI was as fast."""

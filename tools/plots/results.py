@@ -222,33 +222,34 @@ def routes_of(record, name):
     return record[name]
 
 
-def lines_of(path, content, schema):
-    """What a program wrote, a line for each call or object; nothing if no line is of the schema."""
-
-    def record_in(line):
+def lines_of(path, content):
+    """What programs wrote, a line for each call or object: {schema: [record]}; nothing if no line is of a schema."""
+    found = {DROP_IN: [], REPORT: []}
+    wrong = None
+    for at, line in enumerate(content.splitlines(), 1):
         try:
             record = json.loads(line)
-        except ValueError:
-            return None
-        return record if isinstance(record, dict) and record.get("schema") == schema else None
-
-    found = [record_in(line) for line in content.splitlines()]
-    for at, record in enumerate(found, 1):
-        if record is None and any(found):
-            refuse(f"{path}: line {at} is no record of {schema}, and other lines are")
-    return found if any(found) else []
+            found[record["schema"]].append(record)
+        except (ValueError, TypeError, LookupError):
+            wrong = wrong or at
+    found = {schema: records for schema, records in found.items() if records}
+    if wrong and found:
+        refuse(f"{path}: line {wrong} is no record of {' or '.join(found)}, and other lines are")
+    return found
 
 
 def parsed(path, content):
     if not content.strip():
         refuse(f"{path} is empty")
     if content.startswith(("<?xml", "<svg")):
-        return drawing_of(path, content)
-    for schema in (DROP_IN, REPORT):
-        if found := lines_of(path, content, schema) if schema in content else []:
-            return {"schema": schema, "file": "", "ranks": "", "topology": "", "lines": found}
+        return [drawing_of(path, content)]
+    if DROP_IN in content or REPORT in content:
+        found = lines_of(path, content)
+        if found:
+            return [{"schema": schema, "file": "", "ranks": "", "topology": "", "lines": lines}
+                    for schema, lines in found.items()]
     try:
-        return records.from_text(content)
+        return [records.from_text(content)]
     except (ValueError, TypeError, LookupError, AttributeError):
         refuse(f"{path} is not JSON")
 
@@ -291,19 +292,21 @@ class Results:
         }
         for file in files:
             path = file["path"]
-            record = parsed(path, file["text"])
-            read = reader_of(path, record, readers)
-            try:
-                record.setdefault("file", record.get("workload", ""))
-                text(record, "file")
-                read(path, record)
-                self.sources.append((path, record))
-            except KeyError as missing:
-                refuse(f'{path}: the field "{missing.args[0]}" is missing')
-            except (AttributeError, TypeError):
-                refuse(f"{path}: a field has another type than {record['schema']} gives it")
-            except ValueError as fault:
-                refuse(f"{path}: {fault}")
+            for record in parsed(path, file["text"]):
+                self.read(path, record, reader_of(path, record, readers))
+
+    def read(self, path, record, read):
+        try:
+            record.setdefault("file", record.get("workload", ""))
+            text(record, "file")
+            read(path, record)
+            self.sources.append((path, record))
+        except KeyError as missing:
+            refuse(f'{path}: the field "{missing.args[0]}" is missing')
+        except (AttributeError, TypeError):
+            refuse(f"{path}: a field has another type than {record['schema']} gives it")
+        except ValueError as fault:
+            refuse(f"{path}: {fault}")
 
     def read_simulation(self, _path, record):
         about = (

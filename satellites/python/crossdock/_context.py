@@ -157,9 +157,6 @@ class Context(Wrapper, Closing):
         Where the report of all objects goes when the context is closed: ``"1"`` for a table on rank 0's standard error,
         or a file, to which rank 0 appends lines of JSON. ``"0"``: nothing is measured. ``"objects"``: only `reports`
         tells it. By default what ``CROSSDOCK_REPORT`` says, and else ``"0"``.
-    progress_thread : bool
-        Whether a thread makes progress on active neighbor exchanges and gather-scatters while this rank computes. Needs
-        ``MPI.THREAD_MULTIPLE``, which mpi4py asks for by itself.
 
     Raises
     ------
@@ -173,14 +170,13 @@ class Context(Wrapper, Closing):
     """
 
     def __init__(self, comm: MPI.Comm, topology: Topology | str | None = None, machine: str | Machine | None = None,
-                 *, nodes: Topology | str | None = None, report: str | None = None,
-                 progress_thread: bool = False) -> None:
+                 *, nodes: Topology | str | None = None, report: str | None = None) -> None:
         if not isinstance(comm, MPI.Comm):
             raise TypeError(f"comm must be a communicator of mpi4py, not {type(comm).__name__}")
         if MPI.Is_finalized():
             raise InvalidStateError("MPI is finalized")
         self._inner = extension.Context.make(MPI._addressof(comm), text_of(topology), text_of(nodes), text_of(machine),
-                                             "" if report is None else report, progress_thread)
+                                             "" if report is None else report)
 
     rank = inner_property("rank", int, "This process's rank, from 0.")
     num_ranks = inner_property("num_ranks", int, "The number of ranks.")

@@ -41,15 +41,14 @@ void wait_for_all(MPI_Comm user) {
 }
 
 shared_context make_context(std::uintptr_t comm_address, nb::handle regions, nb::handle nodes,
-                            nb::handle machine, nb::handle report, nb::handle progress_thread) {
+                            nb::handle machine, nb::handle report) {
     const auto user = *reinterpret_cast<const MPI_Comm*>(comm_address);
     wait_for_all(user);
     auto options = attempt([&] {
         return context_options{argument<std::string>(regions, "topology", "a Topology or a str"),
                                argument<std::string>(nodes, "nodes", "a Topology or a str"),
                                argument<std::string>(machine, "machine", "a str"),
-                               argument<std::string>(report, "report", "a str"),
-                               argument<bool>(progress_thread, "progress_thread", "a bool")};
+                               argument<std::string>(report, "report", "a str")};
     });
     return without_gil([&] {
         communicator comm(user);

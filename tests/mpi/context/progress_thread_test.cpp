@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -116,6 +117,37 @@ TEST_F(ProgressThread, LeavesAllCallsAsTheyAre) {
     halos.clear();
     measured.close();
     world.close();
+}
+
+TEST_F(ProgressThread, BelongsToAllContextsOfACommunicator) {
+    auto world = with_thread();
+    context other(world.comm(), {.progress_thread = true});
+    auto part = world.comm().split(rank % 2);
+    context of_part(part, {.progress_thread = true});
+    EXPECT_TRUE(part.has_progress_thread());
+    of_part.close();
+    const auto own = patterns()[static_cast<std::size_t>(rank)];
+    neighbor_exchange halo(other, own, {.route = "hypercube"});
+    const auto sent = items(own, 1);
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(own.num_slots));
+    halo.start(sent, slots);
+    meet_before_waiting(0, [&] { halo.wait(); });
+    EXPECT_EQ(slots, expected(1));
+    world.close();
+}
+
+TEST_F(ProgressThread, AnAbandonedExchangeGoesOn) {
+    auto world = with_thread();
+    const auto own = patterns()[static_cast<std::size_t>(rank)];
+    const auto sent = items(own, 0);
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(own.num_slots));
+    auto halo =
+        std::make_unique<neighbor_exchange>(world, own, neighbor_options{.route = "direct"});
+    halo->start(sent, slots);
+    MPI_Barrier(MPI_COMM_WORLD);
+    halo.reset();
+    world.close();
+    EXPECT_FALSE(world.is_open());
 }
 
 TEST_F(ProgressThread, LetsAnActiveExchangeEnd) {
