@@ -93,8 +93,8 @@ class context {
     /// Yes, over `user`; blocks.
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or options differ
     /// between ranks
-    /// @throws error(errc::invalid_state)     MPI is not initialised, or already finalised; or a progress thread is asked
-    /// for without MPI_THREAD_MULTIPLE
+    /// @throws error(errc::invalid_state)     MPI is not initialised, or already finalised; or a progress thread is
+    /// asked for without MPI_THREAD_MULTIPLE
     /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of another number of
     /// ranks
     /// @throws as `load_machine`, on all ranks

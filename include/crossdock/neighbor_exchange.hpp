@@ -125,9 +125,9 @@ struct item_records {
 ///
 /// @par Collective
 /// Constructors, `duplicate`, `updated`, `prepare`, `forward_records` and starts, over all ranks of the context. The
-/// constructor from a pattern, `updated` and `forward_records` block. The others wait for the ranks that share memory, and for all ranks where the communicator has no exchange
-/// yet, `executor` is `shared_memory`, or messages are split. A start waits for nobody, unless it makes something
-/// ready. All other calls are the rank's own.
+/// constructor from a pattern, `updated` and `forward_records` block. The others wait for the ranks that share memory,
+/// and for all ranks where the communicator has no exchange yet, `executor` is `shared_memory`, or messages are split.
+/// A start waits for nobody, unless it makes something ready. All other calls are the rank's own.
 ///
 /// While active, the input must not change and the output must not be read. Every rank starts the same exchanges of one
 /// object in the same order; different objects (also duplicates, which share the plan) are independent: any number may

@@ -64,7 +64,8 @@ NESTED = {"neighbor_options": MEASURING, "gather_options": MEASURING,
                            "communicate_seconds"},
           "stream_counts": {"latency_samples", "latency_median_seconds", "latency_p99_seconds", "latency_max_seconds"}}
 # Python takes a dtype or a ufunc, or nobody has asked for it.
-NOT_PYTHON_FIELDS = {"neighbor_options": {"item_bytes", *MEASURING},
+# A progress thread would wait for the interpreter's lock while a rank holds that and waits for the thread.
+NOT_PYTHON_FIELDS = {"context_options": {"progress_thread"}, "neighbor_options": {"item_bytes", *MEASURING},
                      "gather_options": {"item_bytes", "max_message_bytes", "stripe_bytes", *MEASURING},
                      "array_options": {"choose"}}
 
