@@ -1,4 +1,5 @@
-// The functions of hypre that libcrossdock_hypre.so takes the place of. Their integers may have 4 bytes, see `wide_int`.
+// The functions of hypre that libcrossdock_hypre.so takes the place of. Their integers may have 4 bytes, see
+// `wide_int`.
 #include <mpi.h>
 
 #include <cstdlib>

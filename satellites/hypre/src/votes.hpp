@@ -28,11 +28,11 @@ struct vote {
 /// @brief What is kept with a communicator of packages, until it is freed.
 ///
 /// hypre's exchanges are messages, not collective calls: a rank may leave one out. No rank waits for another one that
-/// might have done so. The ranks vote without waiting, each at its own second use of a package; only when all have voted
-/// do they wait for each other, at a use that all will come to. Where a rank leaves uses out, its votes are missing, or
-/// are those of another package: the ballot is spoiled. A rank to which votes are missing for long spoils it, too, and
-/// tells the others in place of its next vote. Jobs on which the ranks have agreed before go on; all others remain
-/// hypre's.
+/// might have done so. The ranks vote without waiting, each at its own second use of a package; only when all have
+/// voted do they wait for each other, at a use that all will come to. Where a rank leaves uses out, its votes are
+/// missing, or are those of another package: the ballot is spoiled. A rank to which votes are missing for long spoils
+/// it, too, and tells the others in place of its next vote. Jobs on which the ranks have agreed before go on; all
+/// others remain hypre's.
 class ballot {
   public:
     /// @brief Makes the one of a communicator of several ranks, if it is not there, and all ranks want it.

@@ -1,5 +1,5 @@
-// A program that knows nothing of crossdock: it solves a model problem by BoomerAMG, and prints the residual of each cycle
-// to the last bit.
+// A program that knows nothing of crossdock: it solves a model problem by BoomerAMG, and prints the residual of each
+// cycle to the last bit.
 //
 // usage: solve PROBLEM SIZE CYCLES [-time]; the problem is 27pt or rotated, of SIZE points per rank in each dimension
 #include <_hypre_parcsr_ls.h>
