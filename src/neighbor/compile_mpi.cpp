@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "../base/environment_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "../plan/place_ranks.hpp"
 #include "../plan/plan_compiler.hpp"
 #include "../topology/nodes_mpi.hpp"

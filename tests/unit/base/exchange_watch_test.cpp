@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 namespace crossdock::exchange_watch_test {
@@ -39,8 +40,7 @@ class ExchangeWatch : public testing::Test {
 };
 
 TEST_F(ExchangeWatch, TracesAllSpans) {
-    trace_log log;
-    object->trace = &log;
+    object->trace = std::make_shared<trace_log>();
     object->starts = 9;  // not sampled
     now = 0;
     start(all, 1);
@@ -49,7 +49,7 @@ TEST_F(ExchangeWatch, TracesAllSpans) {
 
     using enum span_kind;
     const auto expect = [&](std::size_t at, span_kind kind, double begin, double end) {
-        const auto& span = log.spans().at(at);
+        const auto& span = object->trace->spans().at(at);
         EXPECT_EQ(span.of, object.get()) << at;
         EXPECT_EQ(span.kind, kind) << at;
         EXPECT_EQ(span.begin, begin) << at;
@@ -59,8 +59,9 @@ TEST_F(ExchangeWatch, TracesAllSpans) {
     expect(1, call, 0, 1);
     expect(2, waiting, 3, 7);
     expect(3, packing, 7, 15);
-    expect(log.spans().size() - 2, call, 3, 15);
-    expect(log.spans().size() - 1, exchange, 0, 15);
+    const auto last = object->trace->spans().size() - 1;
+    expect(last - 1, call, 3, 15);
+    expect(last, exchange, 0, 15);
 }
 
 TEST_F(ExchangeWatch, TracesHaveAnEnd) {
