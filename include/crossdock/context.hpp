@@ -37,8 +37,8 @@ struct context_options {
 /// @brief What all objects of one name have done on this rank since their context was made.
 ///
 /// Without a report (`context_options::report`), a timeline (CROSSDOCK_TRACE) or Caliper nothing is measured, and all
-/// numbers but the gains are 0. How the
-/// seconds inside of calls divide is measured in the first eight exchanges and every 16th, and assumed of the others.
+/// numbers but the gains are 0. How the seconds inside of calls divide is measured in the first eight exchanges and
+/// every 16th, and assumed of the others.
 struct object_report {
     std::string name = "";   ///< the option, or the place that made the objects: "solver.cpp:120"
     std::string kind = "";   ///< such as "neighbor exchange"
