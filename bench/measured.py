@@ -335,6 +335,24 @@ def streams(results):
                     rows)
 
 
+def peers(results):
+    others = ("hypre", "tpetra_import", "petsc_sf_basic", "mpi_neighbor_alltoallv", "mpi_ineighbor_alltoallv")
+    rows = []
+    for where, record in (("one node of 8", "8ranks-2x4"), ("4 nodes of 4", "emulated4x4")):
+        for workload in ("msc01050", "SiH4", "bcsstk25", "dense1"):
+            found = results.contenders(f"peers-{workload}-{record}")
+            for what in ("exchange", "set-up"):
+                seconds = {one["name"]: one[f"{what.replace('-', '')}_seconds"]["median"]
+                           for one in found if one["name"] != "auto" or one["dedup"]}
+                to = [seconds["auto"] / seconds[name] for name in others]
+                shown = workload.replace("dense1", "`dense:1`")
+                rows.append((max(to), [what, where, shown, f"{seconds['auto'] * 1e6:.0f}",
+                                       *(f"{one:.2f}" for one in to)]))
+    rows.sort(key=lambda row: -row[0])
+    print_table(["time of", "ranks", "input", "crossdock, us", *(f"to `{name}`" for name in others)],
+                [row for _, row in rows])
+
+
 def device(results):
     rows = []
     for ranks in ("1", "2", "4"):
@@ -352,7 +370,7 @@ def main():
     results = Results(parser.parse_args().tables)
     for section in (one_node, own_cores, divided_node, other_workloads, emulated_nodes, one_leader, overlap,
                     instructions, gather_scatter, sparse_exchange, distributed_array, strategies, combining, streams,
-                    schemes, wasted_work, python, device):
+                    schemes, wasted_work, python, device, peers):
         section(results)
 
 

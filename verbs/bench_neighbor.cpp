@@ -1,5 +1,7 @@
 #include "verbs/bench_neighbor.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "bench/common/all_ranks.hpp"
@@ -27,6 +29,8 @@ std::vector<bench::entrant> entrants(const neighbor_options& options,
     std::vector<bench::entrant> all;
     for (const auto& baseline : asked_baselines(options))
         if (baseline.obstacle.empty()) all.push_back(baseline);
+    for (const auto& file : options.peers)
+        std::ranges::move(bench::peers_of(file), std::back_inserter(all));
     for (const auto& route : routes) {
         for (const bool deduplicate : {false, true}) {
             how.deduplicate = deduplicate;
@@ -90,7 +94,8 @@ int run(const neighbor_options& options) {
             if (!options.nodes_text.empty())
                 where =
                     where.with_nodes(topology::from_string(options.nodes_text, comm.num_ranks()));
-            const auto found = contest(where, parts, entrants(options, routes), options);
+            const auto all = on_all_or_none(comm, [&] { return entrants(options, routes); });
+            const auto found = contest(where, parts, all, options);
             if (comm.rank() == 0)
                 (options.as_json ? print_neighbor_json : print_neighbor_tables)(options, regions,
                                                                                 found);
@@ -106,6 +111,14 @@ void choose_items(neighbor_options& options) {
     if (options.contest.item_bytes % sizeof(double) != 0)
         throw CLI::ValidationError(
             "--item-bytes", "reverse adds doubles, so an item must be a multiple of 8 bytes");
+}
+
+void check_peers(const neighbor_options& options) {
+    const auto& contest = options.contest;
+    if (!options.peers.empty() &&
+        (options.direction != "forward" || contest.item_bytes != sizeof(double)))
+        throw CLI::ValidationError("--peers",
+                                   "peers need items of 8 bytes and the direction forward");
 }
 
 void check_product(const neighbor_options& options) {
@@ -156,6 +169,11 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         ->check(CLI::IsMember(baseline_names()))
         ->capture_default_str();
     neighbor
+        ->add_option("--peers", options->peers,
+                     "Shared objects that bench/peers/build made, of other libraries to compare "
+                     "with, separated by commas")
+        ->delimiter(',');
+    neighbor
         ->add_option("--routes", options->routes,
                      routes_help() + "; auto, auto:measure: chosen by the library")
         ->delimiter(',');
@@ -193,6 +211,7 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
     neighbor->add_flag("--json", options->as_json, "Print JSON");
     neighbor->callback([options, &chosen] {
         choose_items(*options);
+        check_peers(*options);
         check_product(*options);
         chosen = [options] { return run(*options); };
     });

@@ -17,6 +17,7 @@ struct neighbor_options {
     std::string direction = "forward";
     std::size_t num_values = 0;  // 0: whatever --item-bytes says
     std::vector<std::string> baselines;
+    std::vector<std::string> peers;
     std::vector<std::string> routes{"all"};
     std::vector<std::string> executors{"persistent", "shared_memory"};
     std::string nodes_text;

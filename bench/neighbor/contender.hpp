@@ -100,6 +100,10 @@ std::vector<entrant> neighborhood_collectives();
 /// @param type  PETSc's name of the implementation: "basic" or "neighbor", or this library's "crossdock"
 entrant petsc_forest(const std::string& type);
 
+/// @brief The contenders of a shared object that `bench/peers/build` made. They exchange doubles, forward.
+/// @throws error(errc::file_error)  it cannot be loaded, or is no such object
+std::vector<entrant> peers_of(const std::string& file);
+
 /// @brief The library, over one of its routes, "auto" or "auto:measure".
 /// @param how  item size and reverse exchanges are the task's
 entrant crossdock_route(const std::string& route, const neighbor_options& how);

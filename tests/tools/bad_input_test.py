@@ -122,6 +122,8 @@ class WrongUsage(unittest.TestCase):
                  "--item-bytes: reverse adds doubles, so an item must be a multiple of 8 bytes"),
                 (("bench", "neighbor", MATRIX, "--direction", "reverse", "--product"),
                  "--product: the product needs items of 8 bytes and the direction forward"),
+                (("bench", "neighbor", MATRIX, "--peers", "x.so", "--item-bytes", 4),
+                 "--peers: peers need items of 8 bytes and the direction forward"),
                 (("bench", "neighbor", "amg:folder", "--product"),
                  "--product: a recorded hierarchy has no matrices to multiply with; name a Matrix Market file"),
                 (("bench", "exchange", MATRIX, "--values", "sizes"),

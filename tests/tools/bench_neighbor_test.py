@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 import pathlib
+import re
+import subprocess
 import tempfile
 import unittest
 
@@ -11,6 +14,7 @@ from command_line import DATA, TESTS, crossdock, crossdock_json
 
 FORMS_OF_MPI = ["mpi_neighbor_alltoallv", "mpi_ineighbor_alltoallv", "mpi_neighbor_alltoallv_init"]
 FORMS_OF_DROP_IN = ["drop_in:blocking", "drop_in:nonblocking", "drop_in:persistent"]
+PEERS = TESTS.parent.parent / "bench/peers"
 GOLDEN = TESTS / "golden/bench_neighbor-D_10-2,3.jsonl"
 
 
@@ -59,6 +63,28 @@ class BenchNeighbor(unittest.TestCase):
                 self.assertIsNone(contender["choose_seconds"])
                 self.assertEqual(contender["routes"],
                                  ["direct"] if contender["name"] == "direct" else [])
+
+    def test_PeersCompete(self):
+        files = os.environ["CROSSDOCK_PEERS"]
+        names = ["gslib_pairwise", "gslib_crystal_router"] * ("peer_gslib" in files)
+        names += ["mpi_advance_standard", "mpi_advance_locality"] * ("peer_mpi_advance" in files)
+        with tempfile.TemporaryDirectory() as folder:
+            if os.environ["CROSSDOCK_PEER_OF_DEBIAN"]:
+                names += ["hypre"]
+                files += "," + subprocess.run([PEERS / "build", "hypre"], check=True, text=True, stdout=subprocess.PIPE,
+                                              env=os.environ | {"CROSSDOCK_PEERS": folder}).stdout.strip()
+            for file, ranks, topology in [(DATA / "lp_woodw.mtx.gz", 4, "cyclic:2x2"),
+                                          (DATA / "D_10.mtx.gz", 5, "2,3")]:
+                found = bench(file, ranks, "--topology", topology, "--routes", "direct", "--executors", "auto",
+                              "--baselines", "mpi_persistent", "--peers", files.strip(","))
+
+                self.assertEqual([(one["name"], one["verified"]) for one in found["contenders"][1:-2]],
+                                 [(name, True) for name in names])
+
+    def test_EveryPeerIsBuiltByTheScript(self):
+        script = (PEERS / "build").read_text(encoding="utf-8")
+        self.assertEqual(sorted(re.findall(r"^(\w+)\)", script, re.MULTILINE)),
+                         sorted(file.stem for file in PEERS.glob("*.cpp")))
 
     def test_EveryContenderAddsInReverse(self):
         for file, ranks, topology, item_bytes in [(DATA / "lp_woodw.mtx.gz", 4, "cyclic:2x2", 8),
