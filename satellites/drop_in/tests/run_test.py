@@ -17,6 +17,7 @@ RANKS = [*os.environ["CROSSDOCK_MPIRUN"].split(), "3"]
 PROGRAM = [*RANKS, os.environ["CROSSDOCK_PLAIN"], "--exchanges", "50"]
 OVERLAPPING = [*RANKS, os.environ["CROSSDOCK_OVERLAPPING"]]
 TWO_PLACES = [*RANKS, os.environ["CROSSDOCK_TWO_PLACES"]]
+ROW_GATHERER = [*RANKS, os.environ["CROSSDOCK_ROW_GATHERER"], "12"]
 WITHOUT_NEIGHBORS = [*RANKS, os.environ["CROSSDOCK_WITHOUT_NEIGHBORS"]]
 BAD_INPUT = 2
 
@@ -103,6 +104,17 @@ class Run(unittest.TestCase):
         # Rank 0 and the two ranks of the other region exchange a message each way, of which three_step makes one.
         self.assertEqual(plan["messages_between_regions"], {"direct": 4, "route": 2})
         self.assertEqual(call["mpi_seconds"], plan["trial_seconds"]["mpi"])
+
+    def test_GinkgosLoopFollowsAPlanAndGetsMpisValues(self):
+        expected = subprocess.run(ROW_GATHERER, check=True, capture_output=True, text=True).stdout
+        self.assertRegex(expected, "^values [0-9a-f]{16}$")
+        for route in ("direct", "three_step", "hypercube"):
+            options = ("--take", "alltoallv", "--topology", "1,2", "--route", route)
+            self.assertEqual(run(*options, "--", *ROW_GATHERER).stdout, expected)
+
+        counts = {call["function"]: (call["calls"], call["along_plan"])
+                  for call in self.reported(ROW_GATHERER, *options)}
+        self.assertEqual(counts, {"MPI_Alltoall": (1, 1), "MPI_Ialltoallv": (12, 12)})
 
     def test_PlacesShareAPlanAndOnePaysForIt(self):
         first, second = self.reported(TWO_PLACES, "--route", "three_step", "--topology", "1,2")
