@@ -2,6 +2,7 @@
 /// @brief Checks of many indices at once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -26,6 +27,14 @@ inline bool is_any_outside(std::span<const count_t> indices, count_t limit) noex
     std::uint64_t bits = 0;
     for (const count_t index : indices) bits |= bits_if_outside(index, limit);
     return is_any_outside(bits);
+}
+
+/// @brief Whether each index is greater than the one before it.
+/// @pre none is negative
+inline bool ascends(std::span<const count_t> indices) noexcept {
+    count_t bits = 0;
+    for (std::size_t i = 1; i < indices.size(); ++i) bits |= indices[i] - indices[i - 1] - 1;
+    return bits >= 0;
 }
 
 }  // namespace crossdock

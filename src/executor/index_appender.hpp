@@ -65,14 +65,39 @@ class index_appender {
         count_t last_step = step;
         count_t num_steady = list_.num_steady_;
         count_t done = 0;
-        for (; done < num; ++done) {
+        while (done < num) {
+            // After fewer constant steps than a block has, no index of the block makes them enough.
+            constexpr count_t block = index_list::min_steady / 2;
+            const count_t end_of_block = done + block;
+            if (num_steady < block && end_of_block <= num) {
+                count_t misfits = 0;
+                for (count_t k = done; k < end_of_block; ++k) {
+                    const count_t offset = index_of(k) - first;
+                    offsets[k] = static_cast<std::int32_t>(offset);
+                    misfits |= offset - offsets[k];
+                }
+                if (misfits == 0) {
+                    const count_t new_last = index_of(end_of_block - 1);
+                    count_t k = end_of_block - 2;
+                    const count_t new_step = new_last - index_of(k);
+                    while (k > done && index_of(k) - index_of(k - 1) == new_step) --k;
+                    const bool goes_on = k == done && index_of(k) - last == new_step;
+                    if (!goes_on) num_steady = 0;
+                    else if (last_step != new_step) num_steady = 1;
+                    num_steady += end_of_block - k;
+                    last = new_last;
+                    last_step = new_step;
+                    done = end_of_block;
+                    continue;
+                }
+            }
             const count_t index = index_of(done);
             const count_t num_now = index - last == last_step ? num_steady + 1 : 2;
             if (num_now == index_list::min_steady || !index_list::fits(index - first)) break;
             last_step = index - last;
             last = index;
             num_steady = num_now;
-            offsets[done] = static_cast<std::int32_t>(index - first);
+            offsets[done++] = static_cast<std::int32_t>(index - first);
         }
         list_.offsets_.resize(num_before + static_cast<std::size_t>(done));
         list_.last_ = last;

@@ -242,9 +242,7 @@ void section_filler::refer(outgoing_number i, std::vector<std::int64_t>& words) 
     const section_number section = layout_.section_of(i);
     tasks_[i].target = task_target::section(layout_.here(), section);
     if (lists.copy_input.size() < lists.num_copies()) return encode_all(words, fill(i));
-    for_each_move(lists.copy_input, [&](count_t from, count_t departing) {
-        inputs_.note(departing_item(departing), from);
-    });
+    inputs_.note_all(lists.copy_input);
     const slot_number first = layout_.slot_of(departing_item(message.first_item));
     encode(words, {{layout_.here(), section, true, first}, message.num_items});
 }

@@ -141,9 +141,12 @@ task_graph forward_task_graph(const plan& p, const memory_domain& domain,
             const auto end = sent.positions.end();
             for (auto next = sent.positions.begin(); next != end;) {
                 const bool is_own = *next < p.num_items();
-                const auto last = std::find_if(next, end, [&](count_t position) {
-                    return (position < p.num_items()) != is_own;
-                });
+                // Nothing has arrived before the first stage.
+                const auto last = &stage == p.stages().data()
+                                      ? end
+                                      : std::find_if(next, end, [&](count_t position) {
+                                            return (position < p.num_items()) != is_own;
+                                        });
                 const count_t num = last - next;
                 const count_t first_position = is_own ? 0 : p.num_items();
                 auto& list = is_own ? fill.copy_input : fill.copy_arrived;
@@ -163,8 +166,8 @@ task_graph forward_task_graph(const plan& p, const memory_domain& domain,
     // Deliveries ascend by position, as messages do.
     auto next = p.deliveries().begin();
     const auto take_up_to = [&](count_t end, count_t first_position, copy_list& list) {
-        const auto last = std::find_if(next, p.deliveries().end(),
-                                       [&](const auto& one) { return one.position >= end; });
+        const auto last = std::partition_point(
+            next, p.deliveries().end(), [&](const auto& one) { return one.position < end; });
         index_appender(list.from).append_all(
             last - next, [&](count_t i) { return next[i].position - first_position; });
         index_appender(list.to).append_all(last - next, [&](count_t i) { return next[i].slot; });

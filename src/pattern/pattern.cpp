@@ -1,7 +1,6 @@
 #include "crossdock/pattern.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -75,7 +74,7 @@ void validate_side(const pattern& p, const side& s) {
 
 void validate_slots_filled_once(const pattern& p) {
     const auto& slots = p.receives.indices;
-    if (std::ranges::adjacent_find(slots, std::greater_equal<>()) == slots.end()) return;
+    if (ascends(slots)) return;
     std::vector<bool> is_filled(static_cast<std::size_t>(p.num_slots));
     for (const count_t slot : slots) {
         if (is_filled[static_cast<std::size_t>(slot)]) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "../base/index_check.hpp"
 #include "../base/throw_error.hpp"
 #include "sort_by_digits.hpp"
 
@@ -83,8 +84,7 @@ bool plan_compiler::sends_lists() const {
         return false;
     for (std::size_t e = 0; e < sends.size(); ++e) {
         const auto list = sends[e];
-        if (std::ranges::adjacent_find(list, std::ranges::greater_equal()) != list.end())
-            return false;
+        if (!ascends(list)) return false;
         if (list.size() > std::numeric_limits<std::uint32_t>::max()) return false;
     }
     return true;

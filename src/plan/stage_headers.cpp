@@ -114,9 +114,14 @@ void stage_headers::add_positions(entry& to, count_t num_items, PositionOf&& pos
 
 void stage_headers::add_destinations(entry& to, count_t num_items) const {
     if (shares_copies_) return;
+    const auto targets = to.runs.open_targets();
+    if (targets.size() == 1) {
+        to.destinations.resize(to.destinations.size() + static_cast<std::size_t>(num_items),
+                               targets.front().destination);
+        return;
+    }
     for (count_t k = 0; k < num_items; ++k)
-        for (const auto& target : to.runs.open_targets())
-            to.destinations.push_back(target.destination);
+        for (const auto& target : targets) to.destinations.push_back(target.destination);
 }
 
 std::vector<word_message> stage_headers::take(std::vector<outgoing_message>& sends,
