@@ -82,8 +82,10 @@ class index_appender {
                     const count_t new_step = new_last - index_of(k);
                     while (k > done && index_of(k) - index_of(k - 1) == new_step) --k;
                     const bool goes_on = k == done && index_of(k) - last == new_step;
-                    if (!goes_on) num_steady = 0;
-                    else if (last_step != new_step) num_steady = 1;
+                    if (!goes_on)
+                        num_steady = 0;
+                    else if (last_step != new_step)
+                        num_steady = 1;
                     num_steady += end_of_block - k;
                     last = new_last;
                     last_step = new_step;

@@ -177,6 +177,15 @@ void shared_memory_schedule_builder::receive_access_requests(
     }
 }
 
+void shared_memory_schedule_builder::assume_access_requests() {
+    send_access_requests();
+    for (const auto& message : work_.outgoing) {
+        if (message.num_items == 0) continue;
+        result_.readers.push_back(domain_.number_of(message.peer));
+        inputs_.request(departing_item(message.first_item), message.num_items);
+    }
+}
+
 // Makes the tasks that write own items into parts of another rank.
 void shared_memory_schedule_builder::take_writes(buffer_number asking,
                                                  const std::vector<part_write>& writes) {

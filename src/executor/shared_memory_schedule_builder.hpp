@@ -46,6 +46,11 @@ class shared_memory_schedule_builder {
     /// @throws error(errc::internal)  the words are not what `send_access_requests` makes
     void receive_access_requests(const std::vector<word_message>& inbox);
 
+    /// @brief In place of both, without messages: receivers ask for all items that they are sent.
+    ///
+    /// They do in a plan of one stage if the domain has all ranks: nothing is forwarded or leaves the domain.
+    void assume_access_requests();
+
     shared_memory_schedule finish();
 
   private:

@@ -30,9 +30,10 @@ class input_copies {
             return for_each_move(copies, [&](count_t from, count_t departing) {
                 note(departing_item(departing), from);
             });
-        copies.from.with_lookup([&, first = &inputs_[departing_item(copies.to.first())]](auto input) {
-            for (count_t k = 0; k < copies.size(); ++k) first[k] = input(k);
-        });
+        copies.from.with_lookup(
+            [&, first = &inputs_[departing_item(copies.to.first())]](auto input) {
+                for (count_t k = 0; k < copies.size(); ++k) first[k] = input(k);
+            });
     }
     /// @brief The index in this rank's array, or -1 if the item is no copy.
     count_t input_of(departing_item item) const { return inputs_[item]; }

@@ -166,8 +166,8 @@ task_graph forward_task_graph(const plan& p, const memory_domain& domain,
     // Deliveries ascend by position, as messages do.
     auto next = p.deliveries().begin();
     const auto take_up_to = [&](count_t end, count_t first_position, copy_list& list) {
-        const auto last = std::partition_point(
-            next, p.deliveries().end(), [&](const auto& one) { return one.position < end; });
+        const auto last = std::partition_point(next, p.deliveries().end(),
+                                               [&](const auto& one) { return one.position < end; });
         index_appender(list.from).append_all(
             last - next, [&](count_t i) { return next[i].position - first_position; });
         index_appender(list.to).append_all(last - next, [&](count_t i) { return next[i].slot; });

@@ -51,17 +51,19 @@ std::vector<std::vector<word_message>> parted(const std::vector<word_message>& i
 }
 
 // Compiles directions of a plan into what this rank does, all in the same rounds: one message for each two ranks of the
-// domain that exchange in a stage, and one sparse exchange. Without `memory` it does not communicate.
+// domain that exchange in a stage, and one sparse exchange; or the last alone. Without `memory` it does not communicate.
 // @param p       the plan; null only with a fault
 // @param ways    at least one; equal on all ranks of the domain
 // @param memory  of this rank's domain, whose other ranks make the same call with their plans; null for a rank that
 //                shares nothing
+// @param is_one_step  the plan has one stage, and the domain all ranks; equal on all ranks
 // @param fault   what this rank has failed with before; receives what it fails with when it has heard from all others
 // @return one schedule for each direction; none with a fault
 // @throws error  the fault of the domain's lowest rank that has one, on all ranks of the domain
 std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
     rank_t rank, const plan* p, std::span<const direction> ways, const node_memory* memory,
-    count_t max_part_items, const stripe_rule* stripes, std::optional<error>& fault) {
+    bool is_one_step, count_t max_part_items, const stripe_rule* stripes,
+    std::optional<error>& fault) {
     std::optional<memory_domain> alone;
     std::vector<std::unique_ptr<shared_memory_schedule_builder>> builders;  // refer to their domain
     const auto make_builders = [&](const memory_domain& domain) {
@@ -87,25 +89,34 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
         const auto& comm = memory->comm();
         const auto everybody = with_reserve([&] { return topology::one_region(comm.num_ranks()); });
         setup_rounds rounds(comm, everybody, std::move(fault), rank);
-        rounds.attempt([&] { make_builders(memory->domain()); });
-        std::vector<word_message> requests;
-        rounds.hear_partners([&] {
+        const auto send_references = [&](int stage) {
+            return joined(from_all([&](auto& one) { return one.send_references(stage); }));
+        };
+        std::vector<word_message> to_send;
+        rounds.attempt([&] {
+            make_builders(memory->domain());
+            if (is_one_step) to_send = send_references(0);
+        });
+        const auto go_through_stages = [&] {
             for (int stage = 0; stage < builders.front()->num_stages(); ++stage) {
                 std::set<rank_t> sources;
                 for (const auto& one : builders) {
                     for (const rank_t source : one->reference_sources(stage))
                         sources.insert(source);
                 }
-                to_all(rounds.next(
-                           joined(from_all([&](auto& one) { return one.send_references(stage); })),
-                           sources.size()),
+                to_all(rounds.next(send_references(stage), sources.size()),
                        [&](auto& one, auto& part) { one.receive_references(stage, part); });
             }
-            requests = joined(from_all(send_requests));
-        });
-        const auto inbox = rounds.hear_anybody(requests);
+            to_send = joined(from_all(send_requests));
+        };
+        if (!is_one_step) rounds.hear_partners(go_through_stages);
+        const auto inbox = rounds.hear_anybody(to_send);
         rounds.attempt([&] {
-            to_all(inbox, [](auto& one, auto& part) { one.receive_access_requests(part); });
+            to_all(inbox, [&](auto& one, auto& part) {
+                if (!is_one_step) return one.receive_access_requests(part);
+                one.receive_references(0, part);
+                one.assume_access_requests();
+            });
         });
         fault = std::move(rounds.fault());
     } else {
@@ -144,6 +155,7 @@ plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compi
       memory_use_(memory_use_of(where.comm(), options.executor)) {}
 
 void plan_runner::open(int num_stages) {
+    num_stages_ = num_stages;
     const int num_tags = (options_.stripe_bytes > 0 ? 2 : 1) * num_stages;
     tags_ = comm().reserve_tags(2 * num_tags);
     forward_.first_tag = tags_.first();
@@ -317,9 +329,11 @@ std::optional<error> plan_runner::build_schedules(const std::array<direction_sta
     if (num_ways == 0) return fault;
     std::optional<stripe_rule> stripes;
     if (domains_) stripes.emplace(*domains_, kind.items_per_stripe);
+    const bool is_one_step =
+        num_stages_ == 1 && with && with->domain().size() == comm().num_ranks();
     auto schedules =
         build_schedules_mpi(comm().rank(), plan_.get(), std::span(ways).first(num_ways), with.get(),
-                            max_items, stripes ? &*stripes : nullptr, fault);
+                            is_one_step, max_items, stripes ? &*stripes : nullptr, fault);
     for (std::size_t k = 0; k < schedules.size(); ++k) {
         without_work[k]->work = std::move(schedules[k]);
         without_work[k]->kind = kind;

@@ -176,6 +176,7 @@ class plan_runner {
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
     size_board sizes_;
     std::optional<topology> domains_;  // its regions are the domains; set if messages are split
+    int num_stages_ = 0;
     tag_block tags_;
     direction_state forward_{direction::forward};
     direction_state backward_{direction::reverse};

@@ -31,9 +31,11 @@ using schedules = std::vector<std::shared_ptr<const shared_memory_schedule>>;
 
 /// @brief Builds the schedules of all ranks; takes their messages from one to the other.
 /// @param items_per_stripe  0: no message is split
+/// @param assumes_access_requests  which are not sent
 inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph way,
                                  const topology& nodes, count_t max_part_items,
-                                 count_t items_per_stripe = 0) {
+                                 count_t items_per_stripe = 0,
+                                 bool assumes_access_requests = false) {
     const stripe_rule rule(nodes, std::max<count_t>(items_per_stripe, 1));
     const stripe_rule* const stripes = items_per_stripe > 0 ? &rule : nullptr;
     const std::size_t num_ranks = plans.size();
@@ -62,10 +64,16 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
         for (std::size_t rank = 0; rank < num_ranks; ++rank)
             compilers[rank].receive_references(stage, all[rank]);
     }
-    const auto all = carry([](auto& compiler) { return compiler.send_access_requests(); });
+    inboxes all;
+    if (!assumes_access_requests)
+        all = carry([](auto& compiler) { return compiler.send_access_requests(); });
     schedules result;
     for (std::size_t rank = 0; rank < num_ranks; ++rank) {
-        compilers[rank].receive_access_requests(all[rank]);
+        if (assumes_access_requests) {
+            compilers[rank].assume_access_requests();
+        } else {
+            compilers[rank].receive_access_requests(all[rank]);
+        }
         result.push_back(std::make_shared<const shared_memory_schedule>(compilers[rank].finish()));
     }
     return result;

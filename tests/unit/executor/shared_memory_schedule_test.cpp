@@ -410,6 +410,29 @@ TEST(SharedMemorySchedule, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
     EXPECT_TRUE(work[1]->readers.empty());
 }
 
+TEST(SharedMemorySchedule, InOneStageReceiversAskForAllThatTheyAreSent) {
+    for (const rank_t num_ranks : {2, 5, 9}) {
+        const auto nodes = topology::one_region(num_ranks);
+        for (auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
+            for (const bool is_forward : {true, false}) {
+                const auto plans = compile(nodes, patterns, *make_route("direct", nodes), {false});
+                const auto build = [&](bool assumes) {
+                    return test::build_schedules(
+                        plans, is_forward ? &forward_task_graph : &reverse_task_graph, nodes,
+                        no_limit, 0, assumes);
+                };
+                const auto asked = build(false);
+                const auto assumed = build(true);
+                for (std::size_t rank = 0; rank < asked.size(); ++rank) {
+                    ASSERT_EQ(text_of(*assumed[rank]), text_of(*asked[rank])) << name;
+                    ASSERT_EQ(assumed[rank]->readers, asked[rank]->readers) << name;
+                    ASSERT_EQ(assumed[rank]->owners, asked[rank]->owners) << name;
+                }
+            }
+        }
+    }
+}
+
 errc code_of(const std::function<void(shared_memory_schedule_builder&)>& call, rank_t rank) {
     test::pattern_builder builder(2);
     builder.send(0, 0, 1);
