@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -276,7 +277,8 @@ class communicator {
     Resource& resource() const {
         require_open();
         for (const auto& kept : state_->resources) {
-            if (auto* const found = dynamic_cast<Resource*>(kept.get())) return *found;
+            auto& one = *kept;
+            if (typeid(one) == typeid(Resource)) return static_cast<Resource&>(one);
         }
         auto made = with_reserve([&] { return std::make_shared<Resource>(*this); });
         with_reserve([&] { state_->resources.push_back(made); });

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/base/equal_arguments.hpp"
@@ -47,6 +48,12 @@ class named_values {
     /// @param value  anything that {fmt} writes
     template <class Value>
     named_values& add(std::string_view name, const Value& value) {
+        if constexpr (std::is_integral_v<Value>) {
+            if (!keeps_text_) {
+                hash_.take(name).take(static_cast<std::int64_t>(value));
+                return *this;
+            }
+        }
         fmt::memory_buffer line;
         fmt::format_to(std::back_inserter(line), "\n{} = {}", name, value);
         std::replace(line.begin() + 1, line.end(), '\n', ' ');

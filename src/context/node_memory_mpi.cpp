@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
 
 #include "../base/collective_mpi.hpp"
@@ -58,6 +59,7 @@ void require_success(MPI_Comm node, bool is_usable, std::size_t bytes) {
 void take_pages(std::byte* memory, std::size_t bytes) {
     constexpr std::size_t least_page_bytes = 4096;
     for (std::size_t at = 0; at < bytes; at += least_page_bytes) memory[at] = std::byte{0};
+    std::fill_n(memory, std::min(bytes, least_page_bytes), std::byte{0});
 }
 
 // Where the piece of each process begins.
@@ -116,11 +118,31 @@ std::shared_ptr<node_memory> node_memory::make(const communicator& whole, const 
         [&] { return std::make_shared<node_memory>(node, memory_domain(nodes, whole.rank())); });
 }
 
+// By messages only until there is shared memory.
 void node_memory::exchange_slots(const slot& own) {
+    ++num_exchanges_;
+    if (!windows_.empty()) {
+        auto& post = post_of(static_cast<std::size_t>(domain_.here().value()));
+        post.said = own;
+        std::atomic_ref(post.exchange).store(num_exchanges_, std::memory_order_release);
+        for (std::size_t k = 0; k < slots_.size(); ++k) slots_[k] = await_slot(k);
+        return;
+    }
     run_collective(comm_, [&](MPI_Request* request) {
         return MPI_Iallgather(&own, 2, MPI_INT64_T, slots_.data(), 2, MPI_INT64_T, comm_.get(),
                               request);
     });
+}
+
+node_memory::slot node_memory::await_slot(std::size_t number) const {
+    auto& post = post_of(number);
+    for (int num_looks = 1;
+         std::atomic_ref(post.exchange).load(std::memory_order_acquire) != num_exchanges_;
+         ++num_looks) {
+        if (num_looks % looks_at_memory == 0) comm_.progress();
+        pause_wait();
+    }
+    return post.said;
 }
 
 void node_memory::refuse() { exchange_slots({slot::refuses}); }
@@ -230,9 +252,11 @@ void node_memory::grow_by(std::size_t own_bytes) {
 }
 
 void node_memory::grow(std::size_t bytes) {
-    windows_.emplace_back(comm_.get(), bytes);
+    static_assert(sizeof(slot_board) <= shared_window::alignment);
+    const std::size_t first = windows_.empty() ? shared_window::alignment : 0;
+    windows_.emplace_back(comm_.get(), first + bytes);
     own_bytes_ += bytes;
-    if (bytes > 0) free_.push_back({windows_.size() - 1, 0, bytes});
+    if (bytes > 0) free_.push_back({windows_.size() - 1, first, bytes});
 }
 
 void node_memory::give_back(std::byte* own, std::function<bool()> is_unused) {

@@ -2,7 +2,9 @@
 /// @brief The memory in which the ranks of a node hand each other their items.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <new>
@@ -29,7 +31,8 @@ class shared_window {
     /// @param node   processes that can share memory, with MPI_ERRORS_RETURN
     /// @param bytes  may differ between processes
     ///
-    /// The memory is taken from the system at once, not where it is first written to.
+    /// The memory is taken from the system at once, not where it is first written to. The first `alignment` bytes of a
+    /// piece are 0.
     /// @throws error(errc::out_of_memory)  the system has not so much left, or MPI cannot allocate
     /// it; on all processes of the node
     /// @par Collective
@@ -135,9 +138,25 @@ class node_memory {
         std::int64_t first = 0;
     };
     void exchange_slots(const slot& own);
+    slot await_slot(std::size_t number) const;
+
+    // At the begin of a rank's first piece: what it has said in its last two exchanges of slots. Nobody is further
+    // ahead of another rank.
+    struct slot_board {
+        struct post {
+            std::uint64_t exchange;
+            slot said;
+        };
+        std::array<post, 2> posts;
+    };
+    slot_board::post& post_of(std::size_t number) const {
+        auto* const board = reinterpret_cast<slot_board*>(windows_[0].pieces()[number]);
+        return board->posts[num_exchanges_ % 2];
+    }
 
     memory_domain domain_;
     std::vector<slot> slots_;
+    std::uint64_t num_exchanges_ = 0;  // of slots
     communicator comm_;
     int num_shares_ = 0;
     int num_refusals_ = 0;

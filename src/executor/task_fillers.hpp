@@ -26,14 +26,14 @@ class input_copies {
 
     void note(departing_item item, count_t input) { inputs_[item] = input; }
     void note_all(const copy_list& copies) {
-        if (!copies.to.is_consecutive())
-            return for_each_move(copies, [&](count_t from, count_t departing) {
-                note(departing_item(departing), from);
+        copies.for_each_piece([&](const index_piece& from, const index_piece& to) {
+            from.with_lookup([&](auto input) {
+                to.with_lookup([&](auto departing) {
+                    for (count_t k = 0; k < to.size; ++k)
+                        note(departing_item(departing(k)), input(k));
+                });
             });
-        copies.from.with_lookup(
-            [&, first = &inputs_[departing_item(copies.to.first())]](auto input) {
-                for (count_t k = 0; k < copies.size(); ++k) first[k] = input(k);
-            });
+        });
     }
     /// @brief The index in this rank's array, or -1 if the item is no copy.
     count_t input_of(departing_item item) const { return inputs_[item]; }

@@ -20,8 +20,9 @@ namespace {
 
 // What one direction after the other has for a rank, or has from it, goes in one message: the number of
 // words of each direction, 0 where it has none, and then the words.
-std::vector<word_message> joined(const std::vector<std::vector<word_message>>& all_to_send) {
+std::vector<word_message> joined(std::vector<std::vector<word_message>> all_to_send) {
     const std::size_t num_ways = all_to_send.size();
+    if (num_ways == 1) return std::move(all_to_send.front());
     std::map<rank_t, std::vector<std::int64_t>> words_to;
     for (std::size_t way = 0; way < num_ways; ++way) {
         for (const auto& [peer, words] : all_to_send[way]) {
@@ -36,9 +37,13 @@ std::vector<word_message> joined(const std::vector<std::vector<word_message>>& a
     return to_send;
 }
 
-std::vector<std::vector<word_message>> parted(const std::vector<word_message>& inbox,
+std::vector<std::vector<word_message>> parted(std::vector<word_message> inbox,
                                               std::size_t num_ways) {
     std::vector<std::vector<word_message>> inboxes(num_ways);
+    if (num_ways == 1) {
+        inboxes.front() = std::move(inbox);
+        return inboxes;
+    }
     for (const auto& [peer, words] : inbox) {
         auto next = words.begin() + static_cast<std::ptrdiff_t>(num_ways);
         for (std::size_t way = 0; way < num_ways; ++way) {
@@ -79,8 +84,8 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
         for (const auto& one : builders) all_to_send.push_back(send(*one));
         return all_to_send;
     };
-    const auto to_all = [&](const std::vector<word_message>& inbox, auto&& receive) {
-        const auto inboxes = parted(inbox, builders.size());
+    const auto to_all = [&](std::vector<word_message> inbox, auto&& receive) {
+        const auto inboxes = parted(std::move(inbox), builders.size());
         for (std::size_t way = 0; way < builders.size(); ++way)
             receive(*builders[way], inboxes[way]);
     };
@@ -110,9 +115,9 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
             to_send = joined(from_all(send_requests));
         };
         if (!is_one_step) rounds.hear_partners(go_through_stages);
-        const auto inbox = rounds.hear_anybody(to_send);
+        auto inbox = rounds.hear_anybody(to_send);
         rounds.attempt([&] {
-            to_all(inbox, [&](auto& one, auto& part) {
+            to_all(std::move(inbox), [&](auto& one, auto& part) {
                 if (!is_one_step) return one.receive_access_requests(part);
                 one.receive_references(0, part);
                 one.assume_access_requests();
