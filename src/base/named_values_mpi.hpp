@@ -49,10 +49,9 @@ class named_values {
     template <class Value>
     named_values& add(std::string_view name, const Value& value) {
         if constexpr (std::is_integral_v<Value>) {
-            if (!keeps_text_) {
-                hash_.take(name).take(static_cast<std::int64_t>(value));
-                return *this;
-            }
+            if (!keeps_text_) return hash(name, static_cast<std::int64_t>(value));
+        } else if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+            if (!keeps_text_) return hash(name, std::string_view(value));
         }
         fmt::memory_buffer line;
         fmt::format_to(std::back_inserter(line), "\n{} = {}", name, value);
@@ -78,6 +77,11 @@ class named_values {
     const std::string& text() const noexcept { return text_; }
 
   private:
+    template <class Value>
+    named_values& hash(std::string_view name, Value value) {
+        hash_.take(name).take(std::int64_t{0}).take(value);
+        return *this;
+    }
     void take(std::string_view more) {
         hash_.take(more);
         if (keeps_text_) text_ += more;

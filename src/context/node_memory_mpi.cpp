@@ -110,7 +110,10 @@ void shared_window::free() {
 }
 
 node_memory::node_memory(const communicator& node, memory_domain domain)
-    : domain_(std::move(domain)), slots_(static_cast<std::size_t>(domain_.size())), comm_(node) {}
+    : domain_(std::move(domain)),
+      said_(static_cast<std::size_t>(domain_.size())),
+      heard_(said_.size()),
+      comm_(node) {}
 
 std::shared_ptr<node_memory> node_memory::make(const communicator& whole, const topology& nodes) {
     const communicator node = whole.split(nodes.region_of(whole.rank()));
@@ -118,34 +121,70 @@ std::shared_ptr<node_memory> node_memory::make(const communicator& whole, const 
         [&] { return std::make_shared<node_memory>(node, memory_domain(nodes, whole.rank())); });
 }
 
+std::size_t node_memory::post_bytes() const {
+    const std::size_t bytes = 2 * (sizeof(std::uint64_t) + said_.size() * sizeof(two_words));
+    return (bytes + shared_window::alignment - 1) / shared_window::alignment *
+           shared_window::alignment;
+}
+
+node_memory::post node_memory::post_of(std::size_t number) const {
+    std::byte* const begin = windows_[0].pieces()[number];
+    const std::size_t half = num_exchanges_ % 2;
+    auto* const numbers = reinterpret_cast<std::uint64_t*>(begin);
+    auto* const words = reinterpret_cast<two_words*>(numbers + 2);
+    return {numbers[half], words + half * said_.size()};
+}
+
 // By messages only until there is shared memory.
-void node_memory::exchange_slots(const slot& own) {
+void node_memory::exchange_said() {
     ++num_exchanges_;
-    if (!windows_.empty()) {
-        auto& post = post_of(static_cast<std::size_t>(domain_.here().value()));
-        post.said = own;
-        std::atomic_ref(post.exchange).store(num_exchanges_, std::memory_order_release);
-        for (std::size_t k = 0; k < slots_.size(); ++k) slots_[k] = await_slot(k);
-        return;
+    if (windows_.empty()) {
+        return run_collective(comm_, [&](MPI_Request* request) {
+            return MPI_Ialltoall(said_.data(), 2, MPI_INT64_T, heard_.data(), 2, MPI_INT64_T,
+                                 comm_.get(), request);
+        });
     }
-    run_collective(comm_, [&](MPI_Request* request) {
-        return MPI_Iallgather(&own, 2, MPI_INT64_T, slots_.data(), 2, MPI_INT64_T, comm_.get(),
-                              request);
-    });
+    const auto here = static_cast<std::size_t>(domain_.here().value());
+    const auto own = post_of(here);
+    std::ranges::copy(said_, own.words);
+    std::atomic_ref(own.exchange).store(num_exchanges_, std::memory_order_release);
+    for (std::size_t k = 0; k < heard_.size(); ++k) {
+        const auto other = post_of(k);
+        const std::atomic_ref exchange(other.exchange);
+        for (int looks = 1; exchange.load(std::memory_order_acquire) != num_exchanges_; ++looks) {
+            if (looks % looks_at_memory == 0) comm_.progress();
+            pause_wait();
+        }
+        heard_[k] = other.words[here];
+    }
 }
 
-node_memory::slot node_memory::await_slot(std::size_t number) const {
-    auto& post = post_of(number);
-    for (int num_looks = 1;
-         std::atomic_ref(post.exchange).load(std::memory_order_acquire) != num_exchanges_;
-         ++num_looks) {
-        if (num_looks % looks_at_memory == 0) comm_.progress();
-        pause_wait();
-    }
-    return post.said;
+bool node_memory::hears_refusal() {
+    const auto found =
+        std::ranges::find(heard_, refuses, [](const auto& words) { return words[0]; });
+    if (found == heard_.end()) return false;
+    ++num_refusals_;
+    refusing_rank_ = domain_.rank_at(buffer_number(static_cast<int>(found - heard_.begin())));
+    return true;
 }
 
-void node_memory::refuse() { exchange_slots({slot::refuses}); }
+void node_memory::refuse() {
+    std::ranges::fill(said_, two_words{refuses, 0});
+    exchange_said();
+}
+
+const std::vector<two_words>& node_memory::exchange_words(std::span<const two_words> own,
+                                                          const std::optional<error>& fault) {
+    if (fault) {
+        refuse();
+        hears_refusal();
+        throw *fault;
+    }
+    std::ranges::copy(own, said_.begin());
+    exchange_said();
+    if (hears_refusal()) throw peer_stopped();
+    return heard_;
+}
 
 std::vector<std::byte*> node_memory::share(std::size_t bytes,
                                            const std::function<void(std::byte*)>& initialize) {
@@ -156,31 +195,27 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
     std::optional<range> own;
     std::optional<error> fault;
     while (true) {
-        slot mine;
+        two_words mine{has_none, 0};
         attempt(domain_.rank_at(domain_.here()), fault, [&] {
             taken_.reserve(taken_.size() + 1);
             free_.reserve(free_.size() + 2);
             windows_.reserve(windows_.size() + 2);
-            buffers.reserve(slots_.size());
+            buffers.reserve(heard_.size());
             if (!own) own = take(bytes);
             if (!own) return;
             initialize(address(domain_.here(), own->window, own->first));
             mine = {static_cast<std::int64_t>(own->window), static_cast<std::int64_t>(own->first)};
         });
-        if (fault) mine.window = slot::refuses;
-        exchange_slots(mine);
-        const auto first_that_says = [&](std::int64_t what) {
-            const auto found = std::ranges::find(slots_, what, &slot::window);
-            return static_cast<int>(found - slots_.begin());
-        };
-        if (const int refusing = first_that_says(slot::refuses); refusing < domain_.size()) {
-            ++num_refusals_;
-            refusing_rank_ = domain_.rank_at(buffer_number(refusing));
+        if (fault) mine[0] = refuses;
+        std::ranges::fill(said_, mine);
+        exchange_said();
+        if (hears_refusal()) {
             if (own) put_back(*own);
             if (fault) throw *fault;
             throw peer_stopped();
         }
-        if (first_that_says(slot::has_none) == domain_.size()) break;
+        const auto has_any = [](const two_words& place) { return place[0] != has_none; };
+        if (std::ranges::all_of(heard_, has_any)) break;
         try {
             if (const auto* const one = suspension::current();
                 one != nullptr && !one->may_make_communicators())
@@ -194,7 +229,7 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
         }
     }
     taken_.push_back(*own);
-    for (const auto& [window, first] : slots_) {
+    for (const auto& [window, first] : heard_) {
         const buffer_number owner(static_cast<int>(buffers.size()));
         buffers.push_back(
             address(owner, static_cast<std::size_t>(window), static_cast<std::size_t>(first)));
@@ -252,8 +287,7 @@ void node_memory::grow_by(std::size_t own_bytes) {
 }
 
 void node_memory::grow(std::size_t bytes) {
-    static_assert(sizeof(slot_board) <= shared_window::alignment);
-    const std::size_t first = windows_.empty() ? shared_window::alignment : 0;
+    const std::size_t first = windows_.empty() ? post_bytes() : 0;
     windows_.emplace_back(comm_.get(), first + bytes);
     own_bytes_ += bytes;
     if (bytes > 0) free_.push_back({windows_.size() - 1, first, bytes});

@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "../topology/memory_domain.hpp"
@@ -52,6 +53,9 @@ class shared_window {
     std::vector<std::byte*> pieces_;
 };
 
+/// @brief What one rank says to another one.
+using two_words = std::array<std::int64_t, 2>;
+
 /// @brief What all ranks of a domain have failed with.
 struct node_failure : error {
     explicit node_failure(const error& failure) : error(failure) {}
@@ -94,6 +98,17 @@ class node_memory {
     /// As `share`.
     void refuse();
 
+    /// @brief Says two words to each rank of the domain; the first is -1 or more.
+    /// @param own    by number
+    /// @param fault  what this rank has failed with: it says nothing
+    /// @return what each has said to this rank, by number; until the next call
+    /// @par Collective
+    /// As `share`.
+    /// @throws error  what this rank has failed with
+    /// @throws peer_stopped  another rank has failed
+    const std::vector<two_words>& exchange_words(std::span<const two_words> own,
+                                                 const std::optional<error>& fault);
+
     /// @brief How often `share` was called, and how often a rank has refused.
     int num_shares() const noexcept { return num_shares_; }
     int num_refusals() const noexcept { return num_refusals_; }
@@ -130,33 +145,24 @@ class node_memory {
         return windows_[window].pieces()[static_cast<std::size_t>(of.value())] + first;
     }
 
-    // Where the memory of a rank begins that is to be shared; or why not.
-    struct slot {
-        static constexpr std::int64_t has_none = -1;
-        static constexpr std::int64_t refuses = -2;
-        std::int64_t window = has_none;
-        std::int64_t first = 0;
-    };
-    void exchange_slots(const slot& own);
-    slot await_slot(std::size_t number) const;
+    // What a rank says first of its memory that is to be shared, where it has none; or in place of anything.
+    static constexpr std::int64_t has_none = -1;
+    static constexpr std::int64_t refuses = -2;
 
-    // At the begin of a rank's first piece: what it has said in its last two exchanges of slots. Nobody is further
-    // ahead of another rank.
-    struct slot_board {
-        struct post {
-            std::uint64_t exchange;
-            slot said;
-        };
-        std::array<post, 2> posts;
+    // At the begin of a rank's first piece: what it says in an exchange of words, after the number of the exchange. The
+    // one before is kept, as nobody is further behind.
+    struct post {
+        std::uint64_t& exchange;
+        two_words* words;  // for each rank
     };
-    slot_board::post& post_of(std::size_t number) const {
-        auto* const board = reinterpret_cast<slot_board*>(windows_[0].pieces()[number]);
-        return board->posts[num_exchanges_ % 2];
-    }
+    std::size_t post_bytes() const;
+    post post_of(std::size_t number) const;
+    void exchange_said();
+    bool hears_refusal();
 
     memory_domain domain_;
-    std::vector<slot> slots_;
-    std::uint64_t num_exchanges_ = 0;  // of slots
+    std::vector<two_words> said_, heard_;  // by number
+    std::uint64_t num_exchanges_ = 0;      // of words
     communicator comm_;
     int num_shares_ = 0;
     int num_refusals_ = 0;

@@ -11,6 +11,8 @@ namespace crossdock {
 
 namespace {
 
+constexpr const char* no_references = "a rank of the domain has sent no references";
+
 bool travels_inside(const graph_message& message, int stage) {
     return message.is_shared && message.stage == stage && message.num_items > 0;
 }
@@ -132,8 +134,7 @@ void shared_memory_schedule_builder::receive_references(int stage,
         const rank_t source = domain_.number_of(message.peer).value();
         const auto found = std::find_if(inbox.begin(), inbox.end(),
                                         [&](const auto& from) { return from.peer == source; });
-        if (found == inbox.end())
-            throw error(errc::internal, "a rank of the domain has sent no references");
+        if (found == inbox.end()) throw error(errc::internal, no_references);
         arrived_item next(message.first_item);
         for (const auto& run : decode_references(found->words, domain_.size(), message.num_items)) {
             where_.add(m, next, run);
@@ -177,13 +178,36 @@ void shared_memory_schedule_builder::receive_access_requests(
     }
 }
 
-void shared_memory_schedule_builder::assume_access_requests() {
-    send_access_requests();
-    for (const auto& message : work_.outgoing) {
+std::vector<std::array<std::int64_t, 2>> shared_memory_schedule_builder::send_places() {
+    std::vector<std::array<std::int64_t, 2>> places(static_cast<std::size_t>(domain_.size()),
+                                                    {-1, -1});
+    for (outgoing_number i; i.value() < work_.outgoing.size(); ++i) {
+        const auto& message = work_.outgoing[i.value()];
         if (message.num_items == 0) continue;
-        result_.readers.push_back(domain_.number_of(message.peer));
-        inputs_.request(departing_item(message.first_item), message.num_items);
+        sections_.refer_whole(i);
+        const buffer_number reader = domain_.number_of(message.peer);
+        const departing_item first(message.first_item);
+        places[static_cast<std::size_t>(reader.value())] = {layout_.section_of(i).value(),
+                                                            layout_.slot_of(first).value()};
+        result_.readers.push_back(reader);
+        inputs_.request(first, message.num_items);
     }
+    return places;
+}
+
+void shared_memory_schedule_builder::receive_places(
+    std::span<const std::array<std::int64_t, 2>> places) {
+    for (incoming_number m; m.value() < work_.incoming.size(); ++m) {
+        const auto& message = work_.incoming[m.value()];
+        if (message.num_items == 0) continue;
+        const buffer_number source = domain_.number_of(message.peer);
+        const auto [section, slot] = places[static_cast<std::size_t>(source.value())];
+        if (section < 0) throw error(errc::internal, no_references);
+        where_.add(m, arrived_item(message.first_item),
+                   {{source, section_number(static_cast<int>(section)), true, slot_number(slot)},
+                    message.num_items});
+    }
+    send_access_requests();
 }
 
 // Makes the tasks that write own items into parts of another rank.

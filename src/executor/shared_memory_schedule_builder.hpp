@@ -2,6 +2,9 @@
 /// @brief How the ranks of a domain find out what each of them reads and writes in memory.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "../base/word_message.hpp"
@@ -46,10 +49,14 @@ class shared_memory_schedule_builder {
     /// @throws error(errc::internal)  the words are not what `send_access_requests` makes
     void receive_access_requests(const std::vector<word_message>& inbox);
 
-    /// @brief In place of both, without messages: receivers ask for all items that they are sent.
+    /// @brief In place of all these where the plan has one stage and the domain all ranks: the section and the slot
+    /// where this rank's message to each rank of the domain begins; -1 for none.
     ///
-    /// They do in a plan of one stage if the domain has all ranks: nothing is forwarded or leaves the domain.
-    void assume_access_requests();
+    /// Nothing is forwarded or leaves the domain, so that receivers read all of the messages to them.
+    std::vector<std::array<std::int64_t, 2>> send_places();
+    /// @param places  what each rank of the domain has for this one
+    /// @throws error(errc::internal)  a rank that has a message has no place
+    void receive_places(std::span<const std::array<std::int64_t, 2>> places);
 
     shared_memory_schedule finish();
 

@@ -56,7 +56,8 @@ std::vector<std::vector<word_message>> parted(std::vector<word_message> inbox,
 }
 
 // Compiles directions of a plan into what this rank does, all in the same rounds: one message for each two ranks of the
-// domain that exchange in a stage, and one sparse exchange; or the last alone. Without `memory` it does not communicate.
+// domain that exchange in a stage, and one sparse exchange; or two words to each rank. Without `memory` it does not
+// communicate.
 // @param p       the plan; null only with a fault
 // @param ways    at least one; equal on all ranks of the domain
 // @param memory  of this rank's domain, whose other ranks make the same call with their plans; null for a rank that
@@ -64,9 +65,10 @@ std::vector<std::vector<word_message>> parted(std::vector<word_message> inbox,
 // @param is_one_step  the plan has one stage, and the domain all ranks; equal on all ranks
 // @param fault   what this rank has failed with before; receives what it fails with when it has heard from all others
 // @return one schedule for each direction; none with a fault
-// @throws error  the fault of the domain's lowest rank that has one, on all ranks of the domain
+// @throws error  the fault of the domain's lowest rank that has one, or this rank's
+// @throws peer_stopped  another rank has failed; all ranks of the domain throw one of these, or none
 std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
-    rank_t rank, const plan* p, std::span<const direction> ways, const node_memory* memory,
+    rank_t rank, const plan* p, std::span<const direction> ways, node_memory* memory,
     bool is_one_step, count_t max_part_items, const stripe_rule* stripes,
     std::optional<error>& fault) {
     std::optional<memory_domain> alone;
@@ -90,38 +92,38 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
             receive(*builders[way], inboxes[way]);
     };
     const auto send_requests = [](auto& one) { return one.send_access_requests(); };
-    if (memory) {
+    if (is_one_step) {
+        attempt(rank, fault, [&] { make_builders(memory->domain()); });
+        for (std::size_t way = 0; way < ways.size(); ++way) {
+            std::vector<two_words> places;
+            attempt(rank, fault, [&] { places = builders[way]->send_places(); });
+            const auto& found = memory->exchange_words(places, fault);
+            attempt(rank, fault, [&] { builders[way]->receive_places(found); });
+        }
+    } else if (memory) {
         const auto& comm = memory->comm();
         const auto everybody = with_reserve([&] { return topology::one_region(comm.num_ranks()); });
         setup_rounds rounds(comm, everybody, std::move(fault), rank);
-        const auto send_references = [&](int stage) {
-            return joined(from_all([&](auto& one) { return one.send_references(stage); }));
-        };
-        std::vector<word_message> to_send;
-        rounds.attempt([&] {
-            make_builders(memory->domain());
-            if (is_one_step) to_send = send_references(0);
-        });
-        const auto go_through_stages = [&] {
+        rounds.attempt([&] { make_builders(memory->domain()); });
+        std::vector<word_message> requests;
+        rounds.hear_partners([&] {
             for (int stage = 0; stage < builders.front()->num_stages(); ++stage) {
                 std::set<rank_t> sources;
                 for (const auto& one : builders) {
                     for (const rank_t source : one->reference_sources(stage))
                         sources.insert(source);
                 }
-                to_all(rounds.next(send_references(stage), sources.size()),
+                to_all(rounds.next(
+                           joined(from_all([&](auto& one) { return one.send_references(stage); })),
+                           sources.size()),
                        [&](auto& one, auto& part) { one.receive_references(stage, part); });
             }
-            to_send = joined(from_all(send_requests));
-        };
-        if (!is_one_step) rounds.hear_partners(go_through_stages);
-        auto inbox = rounds.hear_anybody(to_send);
+            requests = joined(from_all(send_requests));
+        });
+        auto inbox = rounds.hear_anybody(requests);
         rounds.attempt([&] {
-            to_all(std::move(inbox), [&](auto& one, auto& part) {
-                if (!is_one_step) return one.receive_access_requests(part);
-                one.receive_references(0, part);
-                one.assume_access_requests();
-            });
+            to_all(std::move(inbox),
+                   [](auto& one, auto& part) { one.receive_access_requests(part); });
         });
         fault = std::move(rounds.fault());
     } else {

@@ -31,11 +31,10 @@ using schedules = std::vector<std::shared_ptr<const shared_memory_schedule>>;
 
 /// @brief Builds the schedules of all ranks; takes their messages from one to the other.
 /// @param items_per_stripe  0: no message is split
-/// @param assumes_access_requests  which are not sent
+/// @param by_places  of messages, without references and access requests
 inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph way,
                                  const topology& nodes, count_t max_part_items,
-                                 count_t items_per_stripe = 0,
-                                 bool assumes_access_requests = false) {
+                                 count_t items_per_stripe = 0, bool by_places = false) {
     const stripe_rule rule(nodes, std::max<count_t>(items_per_stripe, 1));
     const stripe_rule* const stripes = items_per_stripe > 0 ? &rule : nullptr;
     const std::size_t num_ranks = plans.size();
@@ -59,21 +58,27 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
             }
             return all;
         };
-    for (int stage = 0; stage < compilers[0].num_stages(); ++stage) {
-        const auto all = carry([&](auto& compiler) { return compiler.send_references(stage); });
-        for (std::size_t rank = 0; rank < num_ranks; ++rank)
-            compilers[rank].receive_references(stage, all[rank]);
-    }
     inboxes all;
-    if (!assumes_access_requests)
+    if (by_places) {
+        std::vector<std::vector<std::array<std::int64_t, 2>>> places(num_ranks);
+        for (auto& compiler : compilers) {
+            const auto for_all = compiler.send_places();
+            for (std::size_t rank = 0; rank < num_ranks; ++rank)
+                places[rank].push_back(for_all[rank]);
+        }
+        for (std::size_t rank = 0; rank < num_ranks; ++rank)
+            compilers[rank].receive_places(places[rank]);
+    } else {
+        for (int stage = 0; stage < compilers[0].num_stages(); ++stage) {
+            all = carry([&](auto& compiler) { return compiler.send_references(stage); });
+            for (std::size_t rank = 0; rank < num_ranks; ++rank)
+                compilers[rank].receive_references(stage, all[rank]);
+        }
         all = carry([](auto& compiler) { return compiler.send_access_requests(); });
+    }
     schedules result;
     for (std::size_t rank = 0; rank < num_ranks; ++rank) {
-        if (assumes_access_requests) {
-            compilers[rank].assume_access_requests();
-        } else {
-            compilers[rank].receive_access_requests(all[rank]);
-        }
+        if (!by_places) compilers[rank].receive_access_requests(all[rank]);
         result.push_back(std::make_shared<const shared_memory_schedule>(compilers[rank].finish()));
     }
     return result;

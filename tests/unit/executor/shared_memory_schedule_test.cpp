@@ -410,23 +410,23 @@ TEST(SharedMemorySchedule, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
     EXPECT_TRUE(work[1]->readers.empty());
 }
 
-TEST(SharedMemorySchedule, InOneStageReceiversAskForAllThatTheyAreSent) {
+TEST(SharedMemorySchedule, InOneStageThePlacesOfMessagesSaySoMuchAsReferencesAndRequests) {
     for (const rank_t num_ranks : {2, 5, 9}) {
         const auto nodes = topology::one_region(num_ranks);
         for (auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
             for (const bool is_forward : {true, false}) {
                 const auto plans = compile(nodes, patterns, *make_route("direct", nodes), {false});
-                const auto build = [&](bool assumes) {
+                const auto build = [&](bool by_places) {
                     return test::build_schedules(
                         plans, is_forward ? &forward_task_graph : &reverse_task_graph, nodes,
-                        no_limit, 0, assumes);
+                        no_limit, 0, by_places);
                 };
                 const auto asked = build(false);
-                const auto assumed = build(true);
+                const auto placed = build(true);
                 for (std::size_t rank = 0; rank < asked.size(); ++rank) {
-                    ASSERT_EQ(text_of(*assumed[rank]), text_of(*asked[rank])) << name;
-                    ASSERT_EQ(assumed[rank]->readers, asked[rank]->readers) << name;
-                    ASSERT_EQ(assumed[rank]->owners, asked[rank]->owners) << name;
+                    ASSERT_EQ(text_of(*placed[rank]), text_of(*asked[rank])) << name;
+                    ASSERT_EQ(placed[rank]->readers, asked[rank]->readers) << name;
+                    ASSERT_EQ(placed[rank]->owners, asked[rank]->owners) << name;
                 }
             }
         }
@@ -452,6 +452,8 @@ TEST(SharedMemorySchedule, IsNotBuiltOfMessagesThatNoRankOfTheDomainSends) {
 
     EXPECT_EQ(code_of([](auto& one) { one.receive_references(0, {}); }, 1), errc::internal);
     EXPECT_EQ(code_of([&](auto& one) { one.receive_access_requests(asked); }, 0), errc::internal);
+    const std::vector<std::array<std::int64_t, 2>> no_places(2, {-1, -1});
+    EXPECT_EQ(code_of([&](auto& one) { one.receive_places(no_places); }, 1), errc::internal);
 }
 
 TEST(SharedMemorySchedule, OthersCarryStripesFromAndToTheBlocksOfAMessagesRanks) {
