@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../plan/sort_by_digits.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -17,16 +19,13 @@ struct peer_indices {
     void add(rank_t peer, count_t index) { all.push_back({peer, index}); }
 
     neighbor_list list() {
-        std::stable_sort(
-            all.begin(), all.end(),
-            [](const index_of_peer& a, const index_of_peer& b) { return a.peer < b.peer; });
         neighbor_list result;
-        std::vector<count_t> indices;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            indices.push_back(all[i].index);
-            if (i + 1 < all.size() && all[i + 1].peer == all[i].peer) continue;
-            result.append(all[i].peer, indices);
-            indices.clear();
+        sort_by_digits(all, [](const index_of_peer& one) { return count_t{one.peer}; });
+        result.indices.reserve(all.size());
+        for (const auto& [peer, index] : all) {
+            if (result.ranks.empty() || result.ranks.back() != peer) result.append(peer, {});
+            result.indices.push_back(index);
+            ++result.offsets.back();
         }
         return result;
     }
@@ -44,22 +43,24 @@ void append_results(copy_list& results, count_t first, std::span<const count_t> 
 // Every holder sends its value to all others, and combines them in the order of ranks.
 void connect_holders(rank_t rank, const id_groups& groups, const shared_ids& shared,
                      gather_lists& lists) {
-    peer_indices sends, receives;
+    peer_indices others;
+    std::vector<count_t> places;  // of what goes to each of them
     for (const auto& id : shared.ids) {
-        for (const auto& holder : id.holders) {
+        for (const auto& holder : shared.holders_of(id)) {
             if (holder.rank == rank) continue;
-            sends.add(holder.rank, groups[id.group].copies[0]);
-            receives.add(holder.rank, static_cast<count_t>(receives.all.size()));
+            others.add(holder.rank, static_cast<count_t>(places.size()));
+            places.push_back(groups[id.group].copies[0]);
         }
     }
     auto& p = lists.between_holders;
-    p.num_slots = lists.num_other_values = static_cast<count_t>(receives.all.size());
-    p.sends = sends.list();
-    p.receives = receives.list();
+    p.num_slots = lists.num_other_values = static_cast<count_t>(places.size());
+    p.sends = p.receives = others.list();
     // Slots are numbered by source.
-    std::vector<count_t> slot_of(receives.all.size());
+    std::vector<count_t> slot_of(places.size());
     for (std::size_t slot = 0; slot < slot_of.size(); ++slot) {
-        slot_of[static_cast<std::size_t>(p.receives.indices[slot])] = static_cast<count_t>(slot);
+        const auto other = static_cast<std::size_t>(p.receives.indices[slot]);
+        slot_of[other] = static_cast<count_t>(slot);
+        p.sends.indices[slot] = places[other];
         p.receives.indices[slot] = static_cast<count_t>(slot);
     }
     // In the order of slots, values of one id come by rank, and most are read one after the other.
@@ -71,10 +72,11 @@ void connect_holders(rank_t rank, const id_groups& groups, const shared_ids& sha
     auto next_slot = slot_of.begin();
     for (const auto& id : shared.ids) {
         const count_t own = groups[id.group].copies[0];
-        const bool is_lowest = id.holders.front().rank == rank;
+        const auto holders = shared.holders_of(id);
+        const bool is_lowest = holders.front().rank == rank;
         const count_t lowest = is_lowest ? own : *next_slot++;
         if (!is_lowest) uses[static_cast<std::size_t>(lowest)] = {&lists.merged, own};
-        for (const auto& holder : std::span(id.holders).subspan(1)) {
+        for (const auto& holder : holders.subspan(1)) {
             if (holder.rank == rank) continue;
             uses[static_cast<std::size_t>(*next_slot++)] = {is_lowest ? &lists.others_after_own
                                                             : holder.rank < rank
@@ -115,13 +117,14 @@ gather_lists::gather_lists(rank_t rank, rank_t num_ranks, count_t num_of_ids,
         const count_t place = group.copies[0];
         if (id.owner != rank) {
             from_owners.add(id.owner, place);
-            if (group.num_unflagged > 0) from_owners_of_some.add(id.owner, place);
+            if (shared.has_flagged_holders && group.num_unflagged > 0)
+                from_owners_of_some.add(id.owner, place);
             continue;
         }
-        for (const auto& holder : id.holders) {
+        for (const auto& holder : shared.holders_of(id)) {
             if (holder.rank == rank) continue;
             to_all.add(holder.rank, place);
-            if (!holder.is_flagged) to_some.add(holder.rank, place);
+            if (shared.has_flagged_holders && !holder.is_flagged) to_some.add(holder.rank, place);
         }
     }
     to_holders = to_unflagged = between_holders = {rank, num_ranks, num_ids, num_ids, {}, {}};

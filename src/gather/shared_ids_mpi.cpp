@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <tuple>
 
 #include "../base/throw_error.hpp"
 #include "../exchange/setup_rounds_mpi.hpp"
+#include "../plan/sort_by_digits.hpp"
 
 namespace crossdock {
 
@@ -24,9 +24,10 @@ rank_t home_of(count_t id, rank_t num_ranks) {
 std::vector<std::pair<rank_t, std::size_t>> groups_by_home(const id_groups& groups,
                                                            rank_t num_ranks) {
     std::vector<std::pair<rank_t, std::size_t>> all;
+    all.reserve(groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i)
         all.emplace_back(home_of(groups[i].id, num_ranks), i);
-    std::sort(all.begin(), all.end());
+    sort_by_digits(all, [](const auto& one) { return count_t{one.first}; });
     return all;
 }
 
@@ -34,20 +35,20 @@ std::vector<std::pair<rank_t, std::size_t>> groups_by_home(const id_groups& grou
 struct entry {
     count_t id;
     id_holder holder;
-    count_t question;  // which one of the rank's
+    count_t question;     // which one of the rank's
+    std::size_t message;  // that it came with
 };
 
 // The answer to each holder of a shared id: its question, the owner, and the holders, ranks
 // complemented where they are flagged.
-void answer(std::span<const entry> holders, std::vector<std::vector<std::int64_t>>& answers,
-            const std::vector<std::size_t>& inbox_of) {
+void answer(std::span<const entry> holders, std::vector<word_message>& answers) {
     const auto owner = std::find_if(holders.begin(), holders.end(),
                                     [](const entry& e) { return !e.holder.is_flagged; });
     if (holders.size() < 2 || owner == holders.end()) return;
-    for (std::size_t i = 0; i < holders.size(); ++i) {
-        auto& words = answers[inbox_of[i]];
-        const bool is_listed = &holders[i] == &*owner || holders.size() <= shared_ids::most_listed;
-        words.insert(words.end(), {holders[i].question, owner->holder.rank,
+    for (const entry& one : holders) {
+        auto& words = answers[one.message].words;
+        const bool is_listed = &one == &*owner || holders.size() <= shared_ids::most_listed;
+        words.insert(words.end(), {one.question, owner->holder.rank,
                                    is_listed ? static_cast<std::int64_t>(holders.size()) : 0});
         if (!is_listed) continue;
         for (const auto& other : holders)
@@ -57,67 +58,57 @@ void answer(std::span<const entry> holders, std::vector<std::vector<std::int64_t
 }
 
 std::vector<word_message> answers_to(const std::vector<word_message>& inbox) {
-    struct numbered_entry {
-        entry known;
-        std::size_t message;
-    };
-    std::vector<numbered_entry> directory;
-    for (std::size_t m = 0; m < inbox.size(); ++m) {
+    std::vector<entry> directory;
+    std::vector<word_message> answers;
+    for (const auto& [peer, words] : inbox) {
         count_t question = 0;
-        for (const auto id : inbox[m].words)
-            directory.push_back({{std::abs(id), {inbox[m].peer, id < 0}, question++}, m});
+        for (const auto id : words)
+            directory.push_back({std::abs(id), {peer, id < 0}, question++, answers.size()});
+        answers.push_back({peer, {}});
     }
-    std::sort(directory.begin(), directory.end(),
-              [](const numbered_entry& a, const numbered_entry& b) {
-                  return std::tie(a.known.id, a.known.holder.rank) <
-                         std::tie(b.known.id, b.known.holder.rank);
-              });
-    std::vector<std::vector<std::int64_t>> words(inbox.size());
-    std::vector<entry> holders;
-    std::vector<std::size_t> messages;
-    for (std::size_t i = 0; i < directory.size(); ++i) {
-        holders.push_back(directory[i].known);
-        messages.push_back(directory[i].message);
-        if (i + 1 < directory.size() && directory[i + 1].known.id == directory[i].known.id)
-            continue;
-        answer(holders, words, messages);
-        holders.clear();
-        messages.clear();
+    // Those of one id stay in the order of ranks.
+    sort_by_digits(directory, [](const entry& e) { return e.id; });
+    for (std::span<const entry> rest(directory); !rest.empty();) {
+        const auto end = std::ranges::find_if(
+            rest, [id = rest.front().id](const entry& e) { return e.id != id; });
+        const auto num = static_cast<std::size_t>(end - rest.begin());
+        answer(rest.first(num), answers);
+        rest = rest.subspan(num);
     }
-    std::vector<word_message> to_send;
-    for (std::size_t m = 0; m < inbox.size(); ++m)
-        if (!words[m].empty()) to_send.push_back({inbox[m].peer, std::move(words[m])});
-    return to_send;
+    std::erase_if(answers, [](const word_message& one) { return one.words.empty(); });
+    return answers;
 }
 
 // The shared ids among the answers of the homes.
-std::vector<shared_id> read_answers(const std::vector<std::pair<rank_t, std::size_t>>& asked,
-                                    const std::vector<word_message>& inbox) {
-    std::vector<shared_id> ids;
+void read_answers(const std::vector<std::pair<rank_t, std::size_t>>& asked,
+                  const std::vector<word_message>& inbox, shared_ids& result) {
+    auto& ids = result.ids;
+    auto& holders = result.holders;
     for (const auto& [home, words] : inbox) {
         const auto first =
             std::lower_bound(asked.begin(), asked.end(), std::pair(home, std::size_t{0}));
         for (std::size_t i = 0; i < words.size();) {
-            shared_id id{first[words[i]].second, static_cast<rank_t>(words[i + 1]), {}};
             const auto num_listed = static_cast<std::size_t>(words[i + 2]);
+            ids.push_back({first[words[i]].second, static_cast<rank_t>(words[i + 1]),
+                           holders.size(), num_listed});
             i += 3;
             for (const std::size_t end = i + num_listed; i < end; ++i)
-                id.holders.push_back(
+                holders.push_back(
                     {static_cast<rank_t>(words[i] < 0 ? ~words[i] : words[i]), words[i] < 0});
-            ids.push_back(std::move(id));
         }
     }
-    std::sort(ids.begin(), ids.end(),
-              [](const shared_id& a, const shared_id& b) { return a.group < b.group; });
-    return ids;
+    sort_by_digits(ids, [](const shared_id& id) { return static_cast<count_t>(id.group); });
 }
 
 // One copy of each id stays unflagged: the first of its owner.
-void flag_others(rank_t rank, id_groups& groups, std::vector<shared_id>& ids) {
+void flag_others(rank_t rank, id_groups& groups, shared_ids& shared) {
     for (std::size_t i = 0; i < groups.size(); ++i) groups.keep_unflagged(i, 1);
-    for (auto& id : ids) {
+    for (const auto& id : shared.ids) {
         if (id.owner != rank) groups.keep_unflagged(id.group, 0);
-        for (auto& holder : id.holders) holder.is_flagged = holder.rank != id.owner;
+        for (std::size_t k = 0; k < id.num_holders; ++k) {
+            auto& holder = shared.holders[id.first_holder + k];
+            holder.is_flagged = holder.rank != id.owner;
+        }
     }
 }
 
@@ -137,9 +128,8 @@ id_groups::id_groups(rank_t rank, std::span<const count_t> ids) {
         }
         if (ids[i] != 0) copies.push_back({std::abs(ids[i]), ids[i] < 0, static_cast<count_t>(i)});
     }
-    std::sort(copies.begin(), copies.end(), [](const copy& a, const copy& b) {
-        return std::tie(a.id, a.is_flagged, a.place) < std::tie(b.id, b.is_flagged, b.place);
-    });
+    std::ranges::stable_partition(copies, [](const copy& c) { return !c.is_flagged; });
+    sort_by_digits(copies, [](const copy& c) { return c.id; });
     for (const copy& c : copies) {
         if (groups_.empty() || groups_.back().id != c.id)
             groups_.push_back({c.id, 0, places_.size()});
@@ -180,13 +170,13 @@ shared_ids find_shared_ids(const context& where, std::optional<id_groups>& group
     shared_ids result;
     std::array<std::int64_t, 5> most{};
     rounds.attempt([&] {
-        result.ids = read_answers(asked, answers);
-        if (unique) flag_others(comm.rank(), *groups, result.ids);
+        read_answers(asked, answers, result);
+        if (unique) flag_others(comm.rank(), *groups, result);
         most[3] = groups->has_flags() ? 1 : 0;
         for (const auto& id : result.ids) {
             if (id.owner != comm.rank()) continue;
-            most[0] = std::max(most[0], static_cast<std::int64_t>(id.holders.size()));
-            for (const auto& holder : id.holders)
+            most[0] = std::max(most[0], static_cast<std::int64_t>(id.num_holders));
+            for (const auto& holder : result.holders_of(id))
                 if (holder.rank != id.owner) most[holder.is_flagged ? 1 : 2] = 1;
         }
     });

@@ -63,9 +63,9 @@ struct id_holder {
 struct shared_id {
     std::size_t group = 0;  ///< of the rank's id groups
     rank_t owner = 0;       ///< the lowest rank with a copy that is not flagged
-    /// Ascending by rank; empty where there are more than `shared_ids::most_listed`, unless this
-    /// rank is the owner.
-    std::vector<id_holder> holders;
+    std::size_t first_holder = 0;
+    /// 0 where there are more than `shared_ids::most_listed`, unless this rank is the owner.
+    std::size_t num_holders = 0;
 };
 
 /// @brief What a rank knows of the ids that it shares, ascending.
@@ -73,6 +73,10 @@ struct shared_ids {
     static constexpr count_t most_listed = 16;
 
     std::vector<shared_id> ids;
+    std::vector<id_holder> holders;  ///< of one id together, ascending by rank
+    std::span<const id_holder> holders_of(const shared_id& id) const {
+        return std::span(holders).subspan(id.first_holder, id.num_holders);
+    }
     // The rest is the same on all ranks.
     count_t most_holders = 0;          ///< of any shared id
     bool has_flagged = false;          ///< a copy is flagged

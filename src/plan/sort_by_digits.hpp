@@ -29,7 +29,8 @@ void sort_by_digits(std::vector<Value>& values, NumberOf number_of) {
     }
     const auto num_bits =
         static_cast<int>(std::bit_width(static_cast<std::uint64_t>(greatest - least)));
-    const int digit_bits = std::clamp(static_cast<int>(std::bit_width(values.size())) + 1, 4, 14);
+    const int digit_bits =
+        std::min(num_bits, std::clamp(static_cast<int>(std::bit_width(values.size())) + 1, 4, 14));
     const auto digit_of = [&](const Value& value, int shift) {
         const auto number = static_cast<std::uint64_t>(number_of(value) - least);
         return static_cast<std::size_t>(number >> shift) & ((std::size_t{1} << digit_bits) - 1);
