@@ -184,13 +184,12 @@ std::vector<std::array<std::int64_t, 2>> shared_memory_schedule_builder::send_pl
     for (outgoing_number i; i.value() < work_.outgoing.size(); ++i) {
         const auto& message = work_.outgoing[i.value()];
         if (message.num_items == 0) continue;
-        sections_.refer_whole(i);
+        sections_.place(i);
         const buffer_number reader = domain_.number_of(message.peer);
         const departing_item first(message.first_item);
         places[static_cast<std::size_t>(reader.value())] = {layout_.section_of(i).value(),
                                                             layout_.slot_of(first).value()};
         result_.readers.push_back(reader);
-        inputs_.request(first, message.num_items);
     }
     return places;
 }

@@ -239,22 +239,21 @@ void part_filler::fill(outgoing_number i) {
 void section_filler::refer(outgoing_number i, std::vector<std::int64_t>& words) {
     const auto& message = work_.outgoing[i.value()];
     const auto& lists = work_.fills[i.value()];
-    if (lists.copy_input.size() < lists.num_copies()) {
-        name_section(i);
-        return encode_all(words, fill(i));
-    }
-    refer_whole(i);
+    tasks_[i].target = task_target::section(layout_.here(), layout_.section_of(i));
+    if (lists.copy_input.size() < lists.num_copies()) return encode_all(words, fill(i));
+    inputs_.note_all(lists.copy_input);
     const slot_number first = layout_.slot_of(departing_item(message.first_item));
     encode(words, {{layout_.here(), layout_.section_of(i), true, first}, message.num_items});
 }
 
-void section_filler::refer_whole(outgoing_number i) {
-    name_section(i);
-    inputs_.note_all(work_.fills[i.value()].copy_input);
-}
-
-void section_filler::name_section(outgoing_number i) {
-    tasks_[i].target = task_target::section(layout_.here(), layout_.section_of(i));
+void section_filler::place(outgoing_number i) {
+    const auto& message = work_.outgoing[i.value()];
+    std::vector<std::int64_t> references;
+    refer(i, references);
+    for (departing_item item(message.first_item), end = item + message.num_items; item < end;
+         ++item) {
+        if (inputs_.input_of(item) >= 0) inputs_.request(item, 1);
+    }
 }
 
 // Adds the steps that combine items of a message. Returns where each of its items lies.

@@ -133,8 +133,8 @@ class section_filler {
     /// @brief Appends references to all items of a message, for its receiver.
     void refer(outgoing_number message, std::vector<std::int64_t>& words);
 
-    /// @brief In place of it for a message of own items, which the receiver finds without references.
-    void refer_whole(outgoing_number message);
+    /// @brief In place of it where all of the message lies in its section, of which the receiver reads all.
+    void place(outgoing_number message);
 
     /// @brief Adds the copies of own items that others have requested.
     void copy_requested_inputs();
@@ -143,7 +143,6 @@ class section_filler {
     index_vector<outgoing_number, task_draft>& tasks() noexcept { return tasks_; }
 
   private:
-    void name_section(outgoing_number message);
     index_vector<message_item, item_reference> fill(outgoing_number message);
     void copy_requested_inputs(outgoing_number message);
 

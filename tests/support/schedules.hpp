@@ -31,10 +31,10 @@ using schedules = std::vector<std::shared_ptr<const shared_memory_schedule>>;
 
 /// @brief Builds the schedules of all ranks; takes their messages from one to the other.
 /// @param items_per_stripe  0: no message is split
-/// @param by_places  of messages, without references and access requests
+/// @param may_place  messages, without references and access requests, where that suffices
 inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph way,
                                  const topology& nodes, count_t max_part_items,
-                                 count_t items_per_stripe = 0, bool by_places = false) {
+                                 count_t items_per_stripe = 0, bool may_place = true) {
     const stripe_rule rule(nodes, std::max<count_t>(items_per_stripe, 1));
     const stripe_rule* const stripes = items_per_stripe > 0 ? &rule : nullptr;
     const std::size_t num_ranks = plans.size();
@@ -59,6 +59,7 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
             return all;
         };
     inboxes all;
+    const bool by_places = may_place && nodes.num_regions() == 1 && compilers[0].num_stages() == 1;
     if (by_places) {
         std::vector<std::vector<std::array<std::int64_t, 2>>> places(num_ranks);
         for (auto& compiler : compilers) {
