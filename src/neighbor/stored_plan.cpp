@@ -8,10 +8,10 @@
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
-#include "../base/word_hash.hpp"
 #include "../executor/executor_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
+#include "crossdock/detail/base/word_hash.hpp"
 
 namespace crossdock {
 

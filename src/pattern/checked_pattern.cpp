@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "../base/word_hash.hpp"
+#include "crossdock/detail/base/word_hash.hpp"
 
 namespace crossdock {
 

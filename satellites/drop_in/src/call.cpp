@@ -143,18 +143,6 @@ void begin(neighbor_call call, call_form form, Complete complete) {
 
 }  // namespace
 
-int current_code() noexcept {
-    try {
-        throw;
-    } catch (const mpi_error& failure) {
-        return failure.mpi_code();
-    } catch (...) {
-        const auto failure = current_error();
-        if (failure.code() == errc::out_of_memory) return MPI_ERR_NO_MEM;
-        return error_code_of(failure.code(), failure.what());
-    }
-}
-
 bool leaves(graph& on, block_kind kind, call_form form, call_facts* facts) {
     // `start_exchange` has nonblocking calls made on the twin.
     if (form == call_form::nonblocking && on.as_called() != on.twin()) return false;

@@ -6,12 +6,10 @@
 
 #include <optional>
 
+#include "basics.hpp"
 #include "neighbor_call.hpp"
 
 namespace crossdock::drop_in {
-
-/// @brief MPI's code of the exception in flight; MPI_Error_string has its sentence.
-int current_code() noexcept;
 
 /// @brief Whether the call that comes now is to be made by MPI, on `on.as_called()`; it is then counted.
 /// @param form  a blocking call first waits for its turn, and all ranks then get the same answer; a nonblocking one

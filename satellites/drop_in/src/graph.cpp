@@ -13,6 +13,8 @@
 #include <span>
 #include <utility>
 
+#include "basics.hpp"
+#include "crossdock/detail/base/word_hash.hpp"
 #include "polling.hpp"
 #include "record.hpp"
 #include "trial.hpp"
@@ -130,22 +132,6 @@ std::string named_regions(std::span<const rank_t> members, rank_t num_all) try {
     return "";
 }
 
-// With the regions that the environment names, if they are of so many ranks: it names one topology for communicators of
-// all sizes.
-// @param members  if `comm` has only some of the user's ranks: which ones
-context context_of(MPI_Comm comm, std::span<const rank_t> members, rank_t num_user_ranks) {
-    context_options options;
-    options.report = "0";  // CROSSDOCK_REPORT asks for that of calls
-    options.topology = named_regions(members, num_user_ranks);
-    try {
-        return context(comm, options);
-    } catch (const error& fault) {
-        if (fault.code() != errc::invalid_topology) throw;
-    }
-    options.topology = "node";
-    return context(comm, options);
-}
-
 bool has_all_of_world(MPI_Comm comm) {
     MPI_Group members = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
     int order = MPI_UNEQUAL;
@@ -223,7 +209,7 @@ void make_communicators(const context& where) {
 struct shared_place {
     explicit shared_place(MPI_Comm user) {
         MPI_Comm bare = split(user, 0);
-        where.emplace(context_of(bare, {}, size_of(user)));
+        where.emplace(context_for(bare));
         CROSSDOCK_MPI(PMPI_Comm_free(&bare));
         make_communicators(*where);
         static_cast<void>(asked_untried_route(*where, automatic_route));  // read once
@@ -324,7 +310,7 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
         if (!shared()) shared().emplace(user);
         where_ = shared()->where;
     } else {
-        where_.emplace(context_of(bare, members, size_of(user)));
+        where_.emplace(context_for(bare, named_regions(members, size_of(user))));
         make_communicators(*where_);
     }
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
@@ -478,20 +464,17 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
 }
 
 std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_form form) const {
-    std::uint64_t hash = 0xCBF29CE484222325U;
-    const auto take = [&](const auto& values) {
-        for (const auto one : values)
-            hash = (hash ^ static_cast<std::uint64_t>(one)) * 0x100000001B3U;
-    };
+    word_hash words;
     for (const auto* const side : {&layout.sends, &layout.receives}) {
-        take(side->lengths);
-        take(side->offsets);
+        words.add(std::span(side->lengths));
+        words.add(std::span(side->offsets));
     }
-    take(destinations_.ranks);
-    take(sources_.ranks);
-    take(std::array{static_cast<int>(kind), static_cast<int>(form),
-                    static_cast<int>(has_topology_)});
-    return hash;
+    words.add(std::span(destinations_.ranks));
+    words.add(std::span(sources_.ranks));
+    const std::array terms{static_cast<int>(kind), static_cast<int>(form),
+                           static_cast<int>(has_topology_)};
+    words.add(std::span<const int>(terms));
+    return words.value();
 }
 
 std::vector<known_trial>& graph::trials() {

@@ -7,13 +7,16 @@
 #include <unordered_map>
 #include <utility>
 
+#include "crossdock/detail/base/word_hash.hpp"
 #include "crossdock/extend.hpp"
+#include "satellites/drop_in/src/basics.hpp"
 #include "satellites/drop_in/src/trial.hpp"
 
 namespace crossdock::hypre_drop_in {
 
 namespace {
 
+using drop_in::current_code;
 using drop_in::progress_engine;
 
 constexpr int use_of_vote = 2;
@@ -41,17 +44,6 @@ std::size_t place_of(int job) {
 bool is_transposed(int job) { return job % 10 == 2; }
 
 }  // namespace
-
-int current_code() noexcept {
-    try {
-        throw;
-    } catch (const mpi_error& failure) {
-        return failure.mpi_code();
-    } catch (...) {
-        const auto failure = current_error();
-        return error_code_of(failure.code(), failure.what());
-    }
-}
 
 void package_exchange::start(const void* send, void* receive, std::size_t value_bytes) {
     auto& engine = progress_engine::of_process();
@@ -342,18 +334,15 @@ void package::try_out(comm_package& theirs, const call& what, direction_state& w
 }
 
 std::uint64_t package::hash_of(int job) const {
-    std::uint64_t hash = 0xCBF29CE484222325U;
-    const auto take = [&](const auto& values) {
-        for (const auto one : values)
-            hash = (hash ^ static_cast<std::uint64_t>(one)) * 0x100000001B3U;
-    };
+    word_hash words;
     for (const auto* const one : {&sends_, &receives_}) {
-        take(one->ranks);
-        take(one->lengths);
+        words.add(std::span(one->ranks));
+        words.add(std::span(one->lengths));
     }
-    take(std::array{is_transposed(job) ? std::size_t{1} : std::size_t{0},
-                    loaded_hypre::of_process().value_bytes(job)});
-    return hash;
+    const std::array terms{is_transposed(job) ? std::size_t{1} : std::size_t{0},
+                           loaded_hypre::of_process().value_bytes(job)};
+    words.add(std::span<const std::size_t>(terms));
+    return words.value();
 }
 
 int package::trial_of(int job) const {

@@ -25,9 +25,6 @@ struct own_functions {
     destroy_function* destroy;
 };
 
-/// @brief MPI's code for the exception in flight.
-int current_code() noexcept;
-
 /// @brief One exchange at a time along the plan of a package: from its start to hypre_ParCSRCommHandleDestroy.
 class package_exchange final : private drop_in::watched {
   public:

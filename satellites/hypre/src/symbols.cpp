@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "packages.hpp"
+#include "satellites/drop_in/src/basics.hpp"
 
 namespace {
 
 using namespace crossdock::hypre_drop_in;
+using crossdock::drop_in::current_code;
 
 struct open_exchange {
     comm_handle* handle;

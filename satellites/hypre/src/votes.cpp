@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "satellites/drop_in/src/basics.hpp"
 #include "satellites/drop_in/src/report.hpp"
 
 namespace crossdock::hypre_drop_in {
@@ -37,19 +38,6 @@ int begin_to_finalize(MPI_Comm, int, void*, void*) {
 int ballot_key() {
     static const int key = new_key(forget_ballot);
     return key;
-}
-
-// With the regions that the environment names, if they are of so many ranks.
-context context_for(MPI_Comm comm) {
-    context_options options;
-    options.report = "0";  // CROSSDOCK_REPORT asks for that of calls
-    try {
-        return context(comm, options);
-    } catch (const error& fault) {
-        if (fault.code() != errc::invalid_topology) throw;
-    }
-    options.topology = "node";
-    return context(comm, options);
 }
 
 }  // namespace
@@ -147,7 +135,7 @@ ballot::terms ballot::agree(std::int64_t subject, std::int64_t use, int trial) {
 }
 
 const context& ballot::where() {
-    if (!where_) where_.emplace(context_for(comm_));
+    if (!where_) where_.emplace(drop_in::context_for(comm_));
     return *where_;
 }
 

@@ -7,13 +7,15 @@
 #include <cstdint>
 #include <span>
 
-namespace crossdock {
+#include "crossdock/detail/base/export.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
 
 // Words in four sums that do not wait for each other.
 class word_hash {
   public:
     template <class Word>
-    void add(std::span<const Word> words) noexcept {
+    void add(std::span<Word> words) noexcept {
         mix(0, words.size());
         std::size_t i = 0;
         for (; i + num_sums <= words.size(); i += num_sums) {
