@@ -105,11 +105,6 @@ package_view loaded_hypre::view(const comm_package& package) const {
     });
 }
 
-count_t loaded_hypre::number(const void* array, std::size_t i) const {
-    if (int_bytes_ == sizeof(std::int32_t)) return static_cast<const std::int32_t*>(array)[i];
-    return static_cast<const std::int64_t*>(array)[i];
-}
-
 bool loaded_hypre::has_arrays(const comm_package& package, const package_view& made_of) const {
     const auto now = view(package);
     const auto arrays = [](const package_view& one) {

@@ -70,7 +70,10 @@ class loaded_hypre {
     /// @pre `is_known()`
     package_view view(const comm_package& package) const;
     /// @brief Entry i of an array of a package.
-    count_t number(const void* array, std::size_t i) const;
+    count_t number(const void* array, std::size_t i) const {
+        if (int_bytes_ == sizeof(std::int32_t)) return static_cast<const std::int32_t*>(array)[i];
+        return static_cast<const std::int64_t*>(array)[i];
+    }
     /// @brief Whether the arrays of a package are those that it was made of, so that its layout is the one assumed.
     bool has_arrays(const comm_package& package, const package_view& made_of) const;
 

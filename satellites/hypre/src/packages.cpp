@@ -20,6 +20,9 @@ using drop_in::current_code;
 using drop_in::progress_engine;
 
 constexpr int use_of_vote = 2;
+constexpr const char* changed_in_place =
+    "the lists of a hypre_ParCSRCommPkg were changed in place after its second use; free it by "
+    "hypre_MatvecCommPkgDestroy and make another one, or set CROSSDOCK_OFF=1";
 int num_reported = 0;
 constexpr std::size_t most_under_way = 4;  // of one package in one direction
 constexpr std::size_t most_known_trials = 256;
@@ -115,6 +118,7 @@ package::package(const comm_package& theirs, const package_view& made_of, ballot
     : ranks_(&ranks),
       comm_(made_of.comm),
       number_(ranks.next_number()),
+      term_(ranks.term()),
       report_number_(num_reported++),
       has_known_layout_(loaded_hypre::of_process().has_arrays(theirs, made_of)),
       made_(loaded_hypre::of_process().view(theirs)),
@@ -139,9 +143,19 @@ bool package::has_arrays_as_made(const package_view& now) const {
            now.sends == made_.sends && now.receives == made_.receives;
 }
 
-bool package::is_as_made(const package_view& now) const {
-    return has_arrays_as_made(now) && side_of(now.sends) == sends_ &&
-           side_of(now.receives) == receives_;
+bool package::has_lists_as_made(const package_view& now) const {
+    const auto& hypre = loaded_hypre::of_process();
+    const auto is_same = [&](const side& made, const package_side& theirs) {
+        count_t start = hypre.number(theirs.starts, 0);
+        for (std::size_t i = 0; i < made.ranks.size(); ++i) {
+            const auto next = hypre.number(theirs.starts, i + 1);
+            if (hypre.number(theirs.ranks, i) != made.ranks[i] || next - start != made.lengths[i])
+                return false;
+            start = next;
+        }
+        return true;
+    };
+    return is_same(sends_, now.sends) && is_same(receives_, now.receives);
 }
 
 drop_in::call_facts* package::facts_of(const call& what) const {
@@ -166,11 +180,12 @@ package_exchange* package::start(comm_package& theirs, const call& what, const o
     const auto& hypre = loaded_hypre::of_process();
     if (one.now == state::watched) {
         // Ranks find out in different calls: what they have agreed on goes on.
-        if (one.planned_from < 0 && ranks_->is_spoiled()) return nullptr;
+        if (one.planned_from < 0 && ranks_->is_spoiled(term_)) return nullptr;
         // Others of this package, on all ranks alike, see to it.
         if (std::ranges::any_of(way.exchanges, &package_exchange::is_open)) return nullptr;
         const auto now = hypre.view(theirs);
-        if (has_known_layout_ && !is_as_made(now)) has_changed_ = true;
+        if (has_known_layout_ && !(has_arrays_as_made(now) && has_lists_as_made(now)))
+            has_changed_ = true;
         const auto subject = 2 * (number_ * static_cast<std::int64_t>(all_jobs.size()) +
                                   static_cast<std::int64_t>(place));
         if (++one.num_uses == use_of_vote) {
@@ -201,7 +216,10 @@ package_exchange* package::start(comm_package& theirs, const call& what, const o
         if (one.now == state::hypres) return nullptr;
     }
     // hypre changes packages of matrices for several vectors, or uses their memory for others, on all ranks alike.
-    if (!has_arrays_as_made(hypre.view(theirs))) return nullptr;
+    const auto now = hypre.view(theirs);
+    if (!has_arrays_as_made(now)) return nullptr;
+    // Not so lists in place, which ranks without neighbors would not see.
+    if (!has_lists_as_made(now)) throw error(errc::invalid_argument, changed_in_place);
     auto free = std::ranges::find_if(way.exchanges, [](const auto& e) { return !e->is_open(); });
     if (free == way.exchanges.end()) {
         if (way.exchanges.size() == most_under_way) return nullptr;
@@ -218,7 +236,7 @@ package_exchange* package::start(comm_package& theirs, const call& what, const o
 bool package::has_its_turn(const job_state& one) {
     // Once the ranks have agreed on a use, they are there together.
     if (one.planned_from >= 0) return true;
-    return ranks_->are_complete() && !ranks_->is_spoiled();
+    return ranks_->are_complete() && !ranks_->is_spoiled(term_);
 }
 
 pattern package::pattern_of(bool is_transposed) const {

@@ -95,12 +95,11 @@ class package {
     struct side {
         std::vector<rank_t> ranks;
         std::vector<count_t> lengths;
-        friend bool operator==(const side&, const side&) = default;
     };
 
     static side side_of(const package_side& theirs);
     bool has_arrays_as_made(const package_view& now) const;
-    bool is_as_made(const package_view& now) const;
+    bool has_lists_as_made(const package_view& now) const;
     bool has_its_turn(const job_state& one);
     bool set_up(comm_package& theirs, const call& what, direction_state& way,
                 const own_functions& own);
@@ -114,6 +113,7 @@ class package {
     ballot* ranks_;
     MPI_Comm comm_;
     std::int64_t number_;  // on all ranks of the communicator
+    int term_;             // of the ballot when it was made
     int report_number_;    // of this rank
     bool has_known_layout_;
     package_view made_;

@@ -1,5 +1,6 @@
 #include "votes.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -13,6 +14,7 @@ namespace crossdock::hypre_drop_in {
 namespace {
 
 constexpr std::chrono::seconds longest_wait(1);
+constexpr int most_terms = 8;  // each has a communicator, and begins after a wait
 bool has_begun_to_finalize = false;
 void (*to_be_called_at_end)() = nullptr;
 
@@ -60,7 +62,8 @@ ballot* ballot::of(MPI_Comm comm) {
 void ballot::have(MPI_Comm comm, bool is_wanted) {
     int num_ranks = 1;
     CROSSDOCK_MPI(MPI_Comm_size(comm, &num_ranks));
-    if (num_ranks == 1 || is_finalizing() || of(comm) != nullptr) return;
+    if (num_ranks == 1 || is_finalizing()) return;
+    if (auto* const kept = of(comm)) return kept->renew();
     // The environment may differ between ranks.
     std::array<int, 2> all{is_wanted, drop_in::report::of_process() != nullptr};
     CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT, MPI_MIN, comm));
@@ -70,10 +73,38 @@ void ballot::have(MPI_Comm comm, bool is_wanted) {
     static_cast<void>(made.release());
 }
 
-// A split, since a duplicate would call the program's functions that copy attributes.
 ballot::ballot(MPI_Comm comm, bool is_reported) : comm_(comm), is_reported_(is_reported) {
-    CROSSDOCK_MPI(MPI_Comm_split(comm, 0, 0, &own_));
+    begin_term();
+}
+
+// A split, since a duplicate would call the program's functions that copy attributes.
+void ballot::begin_term() {
+    CROSSDOCK_MPI(MPI_Comm_split(comm_, 0, 0, &own_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN));
+}
+
+// Of votes before any rank gave up, all ranks see the same. If each rank has cast these, and on the same subjects, none
+// has left a use out.
+void ballot::renew() {
+    if (has_left_out_ || term_ == most_terms) return;
+    std::array least{is_spoiled_ ? std::int64_t{0} : 1, num_begun_, -num_at_give_up_};
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()),
+                                MPI_INT64_T, MPI_MIN, comm_));
+    const auto [is_sound, num_all_have, num_to_have] = least;
+    if (is_sound != 0) return;
+    for (const auto& one : begun_) {
+        if (one->number >= num_all_have) continue;
+        CROSSDOCK_MPI(MPI_Wait(&one->request, MPI_STATUS_IGNORE));
+        is_valid(*one);
+    }
+    has_left_out_ = first_invalid_ < num_all_have || num_all_have < -num_to_have;
+    if (has_left_out_) return;
+    never_complete_.splice(never_complete_.end(), begun_);
+    num_begun_ = num_at_give_up_ = 0;
+    first_invalid_ = std::numeric_limits<std::int64_t>::max();
+    is_spoiled_ = false;
+    ++term_;
+    begin_term();
 }
 
 std::shared_ptr<const vote> ballot::begin(std::int64_t subject, bool is_agreed) {
@@ -85,7 +116,10 @@ std::shared_ptr<const vote> ballot::begin(std::int64_t subject, bool is_agreed) 
 }
 
 bool ballot::is_valid(const vote& one) noexcept {
-    if (one.values[0] != -one.values[1]) is_spoiled_ = true;
+    if (one.values[0] != -one.values[1]) {
+        is_spoiled_ = true;
+        first_invalid_ = std::min(first_invalid_, one.number);
+    }
     return !is_spoiled_;
 }
 
@@ -113,21 +147,24 @@ bool ballot::are_complete() {
 // Others may wait for this rank in `agree`, which meets this.
 void ballot::give_up() {
     is_spoiled_ = true;
+    num_at_give_up_ = num_begun_;
     const auto none = std::make_shared<vote>();
     none->values.fill(-std::numeric_limits<std::int64_t>::max());  // of no subject
     reduce(*none);
+    num_begun_ = num_at_give_up_;
     begun_.push_back(none);
 }
 
 // All reductions have one form, since one rank's vote may meet another rank's terms.
-void ballot::reduce(vote& one) const {
+void ballot::reduce(vote& one) {
+    one.number = num_begun_++;
     CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, one.values.data(),
                                  static_cast<int>(one.values.size()), MPI_INT64_T, MPI_MIN, own_,
                                  &one.request));
 }
 
 ballot::terms ballot::agree(std::int64_t subject, std::int64_t use, int trial) {
-    vote one{{subject, -subject, -use, trial, -trial}, MPI_REQUEST_NULL};
+    vote one{{subject, -subject, -use, trial, -trial}, MPI_REQUEST_NULL, 0};
     reduce(one);
     CROSSDOCK_MPI(MPI_Wait(&one.request, MPI_STATUS_IGNORE));
     if (!is_valid(one)) return {-1, -1};
@@ -146,7 +183,7 @@ bool ballot::close() noexcept {
     } catch (const error&) {
         // MPI_Finalize frees it.
     }
-    return begun_.empty();
+    return begun_.empty() && never_complete_.empty();
 }
 
 }  // namespace crossdock::hypre_drop_in

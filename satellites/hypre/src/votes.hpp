@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@ struct vote {
 
     std::array<std::int64_t, 5> values;
     MPI_Request request;
+    std::int64_t number;  // among those of the term
 };
 
 /// @brief What is kept with a communicator of packages, until it is freed.
@@ -32,12 +34,14 @@ struct vote {
 /// voted do they wait for each other, at a use that all will come to. Where a rank leaves uses out, its votes are
 /// missing, or are those of another package: the ballot is spoiled. A rank to which votes are missing for long spoils
 /// it, too, and tells the others in place of its next vote. Jobs on which the ranks have agreed before go on; all
-/// others remain hypre's.
+/// others of the packages so far remain hypre's. For later packages there is a new term, unless ranks have left uses
+/// out.
 class ballot {
   public:
-    /// @brief Makes the one of a communicator of several ranks, if it is not there, and all ranks want it.
+    /// @brief Makes the one of a communicator of several ranks, if it is not there, and all ranks want it. If it is
+    /// spoiled because votes were late, begins a new term.
     /// @par Collective
-    /// Yes; blocks the first time.
+    /// Yes; blocks.
     static void have(MPI_Comm comm, bool is_wanted);
     /// @brief Null if there is none.
     static ballot* of(MPI_Comm comm);
@@ -57,9 +61,11 @@ class ballot {
     /// @brief Whether all votes that this rank has begun are complete. Waits a little if some are not, and then spoils
     /// the ballot.
     bool are_complete();
-    /// @brief Whether the ranks have voted on different subjects, or one has waited in vain. Ranks find out in
-    /// different calls.
-    bool is_spoiled() const noexcept { return is_spoiled_; }
+    /// @brief How often it was spoiled before.
+    int term() const noexcept { return term_; }
+    /// @brief Whether the ranks have voted on different subjects, or one has waited in vain, in this term. Ranks find
+    /// out in different calls.
+    bool is_spoiled(int term) const noexcept { return is_spoiled_ || term != term_; }
 
     /// @brief What all ranks find out before they make an exchange.
     struct terms {
@@ -67,7 +73,7 @@ class ballot {
             use;  ///< the largest that a rank named; less than zero if they came with different subjects
         int trial;  ///< the one that all ranks named; less than zero if they named several, or none
     };
-    /// @pre `are_complete()`, and not `is_spoiled()`
+    /// @pre `are_complete()`, and not spoiled
     /// @par Collective
     /// Yes; blocks.
     terms agree(std::int64_t subject, std::int64_t use, int trial);
@@ -93,7 +99,9 @@ class ballot {
     bool close() noexcept;
 
   private:
-    void reduce(vote& one) const;
+    void begin_term();
+    void renew();
+    void reduce(vote& one);
     void look();
     void give_up();
     bool is_valid(const vote& one) noexcept;
@@ -101,6 +109,13 @@ class ballot {
     MPI_Comm comm_;
     MPI_Comm own_ = MPI_COMM_NULL;
     std::list<std::shared_ptr<vote>> begun_;
+    std::list<std::shared_ptr<vote>> never_complete_;  // of earlier terms; MPI may write to them
+    int term_ = 0;
+    // Of this term.
+    std::int64_t num_begun_ = 0;  // until this rank gives up
+    std::int64_t num_at_give_up_ = 0;
+    std::int64_t first_invalid_ = std::numeric_limits<std::int64_t>::max();
+    bool has_left_out_ = false;  // a rank; the same on all
     std::optional<context> where_;
     std::vector<known_trial> trials_;
     std::int64_t num_packages_ = 0;
