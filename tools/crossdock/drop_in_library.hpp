@@ -1,13 +1,15 @@
 /// @file
-/// @brief Where the library for programs that are not changed lies.
+/// @brief Where the libraries for programs that are not changed lie.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace crossdock::tool {
 
-/// @brief libcrossdock_mpi.so, where it was installed or where it was built; empty if it is not there.
-std::filesystem::path find_drop_in_library();
+/// @brief A library, where it was installed or where it was built; empty if it is not there.
+/// @param of  mpi or hypre
+std::filesystem::path find_drop_in_library(const std::string& of = "mpi");
 
 /// @brief What to say if it is not there.
 inline constexpr const char* no_drop_in_library =

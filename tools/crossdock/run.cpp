@@ -101,8 +101,11 @@ int run(const run_options& options) {
     const auto library = find_drop_in_library();
     if (library.empty()) throw error(errc::file_error, no_drop_in_library);
     check_mpi(options.command, library);
+    std::string libraries = library.string();
+    if (const auto of_hypre = find_drop_in_library("hypre"); !of_hypre.empty())
+        libraries += ":" + of_hypre.string();
     const char* const preloaded = std::getenv("LD_PRELOAD");
-    set("LD_PRELOAD", library.string() + (preloaded ? std::string(":") + preloaded : ""));
+    set("LD_PRELOAD", libraries + (preloaded ? std::string(":") + preloaded : ""));
     for (const auto& one : options.variables)
         if (!one.value.empty()) set(one.name, one.value);
     return become(options.command);
