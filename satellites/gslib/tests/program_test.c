@@ -1,5 +1,7 @@
 /* A program as it is written for gslib, but for what its library says of errors. Prints what is wrong and
  * fails on all ranks if anything is on one. */
+#include <float.h>
+
 #include "gslib.h"
 
 #ifndef GSLIB_USE_MPI
@@ -299,6 +301,56 @@ static void test_crystal(const struct comm* ranks) {
     crystal_free(&cr);
 }
 
+/* Equal records stay in their order. */
+static void test_sort(void) {
+    struct record {
+        double weight;
+        unsigned long long id;
+        uint part;
+        float height;
+        int place;
+    };
+    struct record all[6];
+    const uint parts[6] = {2, 0, 2, 1, 0, 2};
+    for (int i = 0; i < 6; ++i) {
+        const struct record one = {-(double)(i % 3), 1ULL << (40 - i), parts[i],
+                                   0.5F * (float)(i / 2), i};
+        all[i] = one;
+    }
+    const int by_part[6] = {1, 4, 3, 0, 2, 5}, by_id[6] = {5, 4, 3, 2, 1, 0},
+              by_weight_and_part[6] = {5, 2, 4, 1, 3, 0};
+    const int by_height_and_id[6] = {1, 0, 3, 2, 5, 4};
+    buffer buf = null_buffer;
+    sarray_sort(struct record, all, 6, part, 0, &buf);
+    for (int i = 0; i < 6; ++i) EXPECT(all[i].place == by_part[i]);
+    sarray_sort(struct record, all, 6, id, 1, &buf);
+    for (int i = 0; i < 6; ++i) EXPECT(all[i].place == by_id[i]);
+    sarray_sort_2(struct record, all, 6, weight, 3, part, 0, &buf);
+    for (int i = 0; i < 6; ++i) EXPECT(all[i].place == by_weight_and_part[i]);
+    sarray_sort_2(struct record, all, 6, height, 2, id, 1, &buf);
+    for (int i = 0; i < 6; ++i) EXPECT(all[i].place == by_height_and_id[i]);
+    sarray_sort(struct record, all, 6, id, 4, &buf);
+    EXPECT(all[0].place == 1 && crossdock_gslib_last_error()[0] != 0);
+    sarray_sort(struct record, NULL, 0, id, 1, &buf);
+}
+
+static void test_reductions(const struct comm* ranks) {
+    int most[2] = {rank, -rank}, unused[2];
+    comm_allreduce(ranks, gs_int, gs_max, most, 2, unused);
+    EXPECT(most[0] == num_ranks - 1 && most[1] == 0);
+    const slong counts[2] = {rank + 1, 10};
+    slong scan[2][2];
+    comm_scan(scan, ranks, gs_slong, gs_add, counts, 2, unused);
+    EXPECT(scan[0][0] == rank * (rank + 1) / 2 && scan[0][1] == 10 * rank);
+    EXPECT(scan[1][0] == num_ranks * (num_ranks + 1) / 2 && scan[1][1] == 10 * num_ranks);
+    const double height = rank + 0.5;
+    double heights[2];
+    comm_scan(heights, ranks, gs_double, gs_min, &height, 1, unused);
+    EXPECT(heights[0] == (rank == 0 ? DBL_MAX : 0.5) && heights[1] == 0.5);
+    comm_allreduce(ranks, gs_int, gs_bpr, most, 2, unused);
+    EXPECT(most[0] == num_ranks - 1 && crossdock_gslib_last_error()[0] != 0);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     struct comm ranks, other;
@@ -321,6 +373,8 @@ int main(int argc, char** argv) {
     }
     test_unique(&ranks);
     test_crystal(&ranks);
+    test_sort();
+    test_reductions(&ranks);
     /* The handle lives on when its communicator is gone. */
     struct gs_data* data = gs_setup(id, LENGTH, &other, 0, gs_auto, 0);
     comm_free(&other);

@@ -92,6 +92,8 @@ struct crystal {
 #define gs_free gslib_gs_free
 #define gs_unique gslib_gs_unique
 #define gs_hf2c gslib_gs_hf2c
+#define comm_allreduce gslib_comm_allreduce
+#define comm_scan gslib_comm_scan
 #define crystal_init gslib_crystal_init
 #define crystal_free gslib_crystal_free
 #define crystal_router gslib_crystal_router
@@ -199,6 +201,39 @@ void sarray_transfer_(struct array* A, unsigned size, unsigned p_off, int set_sr
                       struct crystal* cr);
 void sarray_transfer_ext_(struct array* A, unsigned size, const uint* proc, unsigned proc_stride,
                           struct crystal* cr);
+
+/// @brief Combines v[i] of all ranks, in place, by any operation but `gs_bpr`.
+/// @par Collective
+/// Yes; blocks.
+void comm_allreduce(const struct comm* c, gs_dom dom, gs_op op, void* v, uint vn, void* buf);
+
+/// @brief scan[i] combines v[i] of the ranks before this one, and scan[vn + i] those of all.
+/// @par Collective
+/// Yes; blocks.
+void comm_scan(void* scan, const struct comm* c, gs_dom dom, gs_op op, const void* v, uint vn,
+               void* buf);
+
+/// @brief A field of a record: `uint` if its type is 0, `unsigned long long` if 1, `float` if 2, `double` if 3.
+struct crossdock_sort_key {
+    size_t offset;
+    int type;
+};
+
+/// @brief Sorts `n` records of type T by fields, the first one first. Equal records stay in their order. `buf` is not
+/// used.
+#define sarray_sort(T, A, n, field, is_long, buf) \
+    crossdock_sarray_sort_by(A, n, sizeof(T), buf, {offsetof(T, field), is_long})
+#define sarray_sort_2(T, A, n, field1, is_long1, field2, is_long2, buf)             \
+    crossdock_sarray_sort_by(A, n, sizeof(T), buf, {offsetof(T, field1), is_long1}, \
+                             {offsetof(T, field2), is_long2})
+#define crossdock_sarray_sort_by(A, n, size, buf, ...)                                   \
+    do {                                                                                 \
+        const struct crossdock_sort_key keys_[] = {__VA_ARGS__};                         \
+        (void)(buf);                                                                     \
+        crossdock_sarray_sort(A, n, size, keys_, (int)(sizeof keys_ / sizeof keys_[0])); \
+    } while (0)
+void crossdock_sarray_sort(void* A, size_t n, size_t size, const struct crossdock_sort_key* by,
+                           int num_keys);
 
 /// @brief What the last call of this thread that failed was about; an empty text if none did.
 const char* crossdock_gslib_last_error(void);
