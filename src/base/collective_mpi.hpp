@@ -33,6 +33,14 @@ void insist(Call&& call) {
     }
 }
 
+/// @brief As `insist`, for a destructor: what MPI does not free even so, stays until MPI_Finalize.
+template <class Call>
+void insist_quietly(Call&& call) noexcept {
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+        if (call() == MPI_SUCCESS) return;
+    }
+}
+
 /// @brief Takes part in a collective operation, as all other ranks expect, and waits for it.
 /// @param begin  calls MPI's nonblocking operation with the request it gets, and returns what it
 /// returns

@@ -37,8 +37,10 @@ class open_communicators {
         const std::scoped_lock lock(mutex_);
         if (key_ == MPI_KEYVAL_INVALID) {
             int key = MPI_KEYVAL_INVALID;
-            CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_all, &key, nullptr));
-            CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, this));
+            insist([&] {
+                return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_all, &key, nullptr);
+            });
+            insist([&] { return MPI_Comm_set_attr(MPI_COMM_SELF, key, this); });
             key_ = key;
         }
         all_.push_back(one);
@@ -308,7 +310,7 @@ void communicator::complete(const communicator& meeting, Part&& part, Undo&& und
         on_all_or_none(meeting, part);
     } catch (...) {
         undo();
-        MPI_Comm_free(&state_->duplicate);
+        insist_quietly([this] { return MPI_Comm_free(&state_->duplicate); });
         throw;
     }
 }
@@ -456,10 +458,12 @@ void discard_unread(const communicator& comm) {
         MPI_Message message = MPI_MESSAGE_NULL;
         MPI_Status status;
         int is_there = 0, num_bytes = 0;
-        CROSSDOCK_MPI(
-            MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm.get(), &is_there, &message, &status));
+        insist([&] {
+            return MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm.get(), &is_there, &message,
+                               &status);
+        });
         if (!is_there) return;
-        CROSSDOCK_MPI(MPI_Get_count(&status, MPI_BYTE, &num_bytes));
+        insist([&] { return MPI_Get_count(&status, MPI_BYTE, &num_bytes); });
         discard_message(comm, message, num_bytes);
     }
 }
@@ -491,7 +495,7 @@ void communicator::close() {
                   [this](const added_work& one) { return one.by == state_.get(); });
     discard_unread(*this);
     all_open.remove(state_->duplicate);
-    CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
+    insist([this] { return MPI_Comm_free(&state_->duplicate); });
 }
 
 communicator_user::communicator_user(const communicator& comm)

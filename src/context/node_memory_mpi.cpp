@@ -46,10 +46,12 @@ void check_room(MPI_Comm node, std::uint64_t bytes) {
 }
 
 // Ends on all processes of the node if one has failed.
-void require_success(MPI_Comm node, bool is_usable, std::size_t bytes) {
-    int has_failed = is_usable ? 0 : 1;
-    insist([&] { return MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, node); });
-    if (has_failed == 0) return;
+void require_success(MPI_Comm node, bool is_usable, std::size_t bytes, MPI_Win& window) {
+    std::array<int, 2> is_missing{is_usable ? 0 : 1, window != MPI_WIN_NULL ? 0 : 1};
+    insist(
+        [&] { return MPI_Allreduce(MPI_IN_PLACE, is_missing.data(), 2, MPI_INT, MPI_MAX, node); });
+    if (is_missing[0] == 0) return;
+    if (is_missing[1] == 0) insist_quietly([&] { return MPI_Win_free(&window); });
     throw_error(errc::out_of_memory,
                 "MPI cannot allocate {} bytes of memory for the ranks of a node to share", bytes);
 }
@@ -83,7 +85,7 @@ std::vector<std::byte*> pieces_of(MPI_Comm node, MPI_Win window, std::size_t ali
 
 }  // namespace
 
-// A window that not all processes can use is left to MPI_Finalize: to free it takes all of them.
+// A window that not all processes have is left to MPI_Finalize: to free it takes all of them.
 shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
     // MPI aligns as it likes. With multiples of it, all are out of line alike.
     const std::size_t whole = (bytes + alignment - 1) / alignment * alignment + alignment;
@@ -101,11 +103,11 @@ shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
     } catch (...) {
         is_usable = false;
     }
-    require_success(node, is_usable, whole);
+    require_success(node, is_usable, whole, window_);
 }
 
 void shared_window::free() {
-    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
+    if (window_ != MPI_WIN_NULL) insist([this] { return MPI_Win_free(&window_); });
     pieces_.clear();
 }
 

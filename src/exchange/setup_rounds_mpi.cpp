@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../base/collective_mpi.hpp"
 #include "../base/named_values_mpi.hpp"
 #include "../base/throw_error.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -125,7 +126,7 @@ void setup_rounds::tell_all() noexcept {
         } catch (...) {
             // MPI does not work any more; the others are told all the same.
         }
-        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+        if (request != MPI_REQUEST_NULL) insist_quietly([&] { return MPI_Request_free(&request); });
     }
 }
 

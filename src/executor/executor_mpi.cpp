@@ -108,9 +108,9 @@ executor::~executor() {
     MPI_Finalized(&is_finalized);
     if (is_finalized) return;
     for (auto& request : requests_) {
-        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+        if (request != MPI_REQUEST_NULL) insist_quietly([&] { return MPI_Request_free(&request); });
     }
-    if (item_ != MPI_DATATYPE_NULL) MPI_Type_free(&item_);
+    if (item_ != MPI_DATATYPE_NULL) insist_quietly([&] { return MPI_Type_free(&item_); });
 }
 
 index_vector<buffer_number, exchange_buffer> executor::make_buffers(
@@ -147,7 +147,7 @@ std::size_t executor::send_request(send_number part, std::size_t half) const {
 // The place of a request that is to be made; one that is there is freed.
 MPI_Request& executor::free_request(std::size_t number) {
     auto& request = requests_[number];
-    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    if (request != MPI_REQUEST_NULL) insist([&] { return MPI_Request_free(&request); });
     return request;
 }
 

@@ -29,7 +29,8 @@ using look_clock = std::chrono::steady_clock;
 constexpr auto pause_between_looks = std::chrono::microseconds(1);
 
 // 0 stands for the default, so that options filled with zeros are usable.
-neighbor_options with_defaults(neighbor_options options) {
+neighbor_options with_defaults(const neighbor_options& given) {
+    auto options = with_reserve([&] { return given; });
     const neighbor_options defaults;
     if (options.max_message_bytes == 0) options.max_message_bytes = defaults.max_message_bytes;
     if (options.item_bytes == 0) options.item_bytes = defaults.item_bytes;
@@ -540,7 +541,9 @@ neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
 neighbor_exchange::neighbor_exchange(const context& where, crossdock::plan compiled,
                                      const neighbor_options& options,
                                      const std::source_location& place)
-    : neighbor_exchange(where, std::make_shared<const crossdock::plan>(std::move(compiled)),
+    : neighbor_exchange(where, with_reserve([&] {
+                            return std::make_shared<const crossdock::plan>(std::move(compiled));
+                        }),
                         options, place) {}
 
 neighbor_exchange::neighbor_exchange(const context& where,

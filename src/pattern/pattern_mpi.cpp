@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "../base/collective_mpi.hpp"
+#include "../base/rank_fault_mpi.hpp"
 #include "../base/throw_error.hpp"
 #include "../exchange/exchange_words_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
@@ -206,25 +211,42 @@ std::vector<word_message> requests(std::span<const need> needs) {
     return to_send;
 }
 
-/// Exchanges what `make_messages` returns, or fails on all ranks where it throws on one.
-template <class MakeMessages>
-std::vector<word_message> exchange_made(const communicator& comm, const topology& regions,
-                                        MakeMessages&& make_messages) {
-    std::vector<word_message> to_send;
-    std::optional<error> fault;
-    try {
-        to_send = make_messages();
-    } catch (...) {
-        fault = current_error();
+/// The exchanges of one rank, which keeps its fault until the next of them tells all ranks.
+class spoken_words {
+  public:
+    explicit spoken_words(const communicator& comm)
+        : comm_(comm),
+          regions_(with_reserve([&] { return topology::one_region(comm.num_ranks()); })) {}
+
+    /// This rank's work in between.
+    template <class Part>
+    void attempt(Part&& part) noexcept {
+        crossdock::attempt(comm_.rank(), fault_, part);
     }
-    return exchange_words(comm, regions, to_send, fault);
-}
+    /// Exchanges what `make_messages` returns, or fails on all ranks where one has a fault.
+    template <class MakeMessages>
+    std::vector<word_message> exchange(MakeMessages&& make_messages) {
+        std::vector<word_message> to_send;
+        attempt([&] { to_send = make_messages(); });
+        const auto told = std::exchange(fault_, std::nullopt);
+        return exchange_words(comm_, regions_, to_send, told, {}, &fault_);
+    }
+    /// Ends the conversation.
+    void agree() { crossdock::agree(comm_, fault_); }
+
+  private:
+    const communicator& comm_;
+    topology regions_;
+    std::optional<error> fault_;
+};
 
 count_t greatest_index(const communicator& comm, std::span<const owned_run> runs,
                        std::span<const count_t> needed) {
     count_t greatest = runs.empty() ? 0 : runs.back().last;
     for (const count_t index : needed) greatest = std::max(greatest, index);
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &greatest, 1, MPI_INT64_T, MPI_MAX, comm.get()));
+    insist([&] {
+        return MPI_Allreduce(MPI_IN_PLACE, &greatest, 1, MPI_INT64_T, MPI_MAX, comm.get());
+    });
     return greatest;
 }
 
@@ -240,33 +262,41 @@ neighbor_list receives_from(std::span<const need> needs) {
     return receives;
 }
 
-pattern connect(const communicator& comm, std::span<const owned_run> runs, count_t num_items,
-                std::span<const count_t> needed) {
-    const auto regions = topology::one_region(comm.num_ranks());
+template <class MakeRuns>
+pattern connect(const communicator& comm, count_t num_items, std::span<const count_t> needed,
+                MakeRuns&& make_runs) {
+    spoken_words words(comm);
+    std::vector<owned_run> runs;
+    words.attempt([&] {
+        check_indices(comm.rank(), "needs", needed);
+        runs = make_runs();
+    });
     const directory_layout layout(greatest_index(comm, runs, needed), comm.num_ranks());
     std::vector<count_t> slots;
     std::vector<need> needs;
 
-    const auto registered =
-        exchange_made(comm, regions, [&] { return registrations(layout, runs); });
-    const auto asked = exchange_made(comm, regions, [&] {
+    const auto registered = words.exchange([&] { return registrations(layout, runs); });
+    const auto asked = words.exchange([&] {
         slots = ascending(needed);
         return questions(layout, needed, slots);
     });
     const auto answered =
-        exchange_made(comm, regions, [&] { return answers(directory_entries(registered), asked); });
-    const auto requested = exchange_made(comm, regions, [&] {
+        words.exchange([&] { return answers(directory_entries(registered), asked); });
+    const auto requested = words.exchange([&] {
         needs = needs_from_answers(needed, slots, answered);
         return requests(needs);
     });
 
-    pattern result{.rank = comm.rank(),
-                   .num_ranks = comm.num_ranks(),
-                   .num_items = num_items,
-                   .num_slots = static_cast<count_t>(needed.size()),
-                   .sends = {},
-                   .receives = receives_from(needs)};
-    for (const auto& [reader, items] : requested) result.sends.append(reader, items);
+    auto result = with_reserve([] { return pattern(); });
+    words.attempt([&] {
+        result.rank = comm.rank();
+        result.num_ranks = comm.num_ranks();
+        result.num_items = num_items;
+        result.num_slots = static_cast<count_t>(needed.size());
+        result.receives = receives_from(needs);
+        for (const auto& [reader, items] : requested) result.sends.append(reader, items);
+    });
+    words.agree();
     return result;
 }
 
@@ -274,20 +304,14 @@ pattern connect(const communicator& comm, std::span<const owned_run> runs, count
 
 pattern pattern_from_needed(const communicator& comm, std::span<const count_t> owned,
                             std::span<const count_t> needed) {
-    const auto runs = on_all_or_none(comm, [&] {
-        check_indices(comm.rank(), "needs", needed);
-        return runs_of(comm.rank(), owned);
-    });
-    return connect(comm, runs, static_cast<count_t>(owned.size()), needed);
+    return connect(comm, static_cast<count_t>(owned.size()), needed,
+                   [&] { return runs_of(comm.rank(), owned); });
 }
 
 pattern pattern_from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
                             std::span<const count_t> needed) {
-    const auto runs = on_all_or_none(comm, [&] {
-        check_indices(comm.rank(), "needs", needed);
-        return run_of_range(comm.rank(), first_owned, num_owned);
-    });
-    return connect(comm, runs, num_owned, needed);
+    return connect(comm, num_owned, needed,
+                   [&] { return run_of_range(comm.rank(), first_owned, num_owned); });
 }
 
 pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts) {

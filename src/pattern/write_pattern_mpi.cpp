@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../base/collective_mpi.hpp"
 #include "../base/throw_error.hpp"
 
 namespace crossdock {
@@ -66,10 +67,10 @@ rows_to_send items_of(const pattern& p) {
 // The number of rows and of words of each rank; on rank 0 there is room for them.
 void gather_lengths(const communicator& comm, const rows_to_send& own, std::vector<count_t>& all) {
     const count_t lengths[] = {own.num_rows, std::ssize(own.words)};
-    MPI_Request request = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(
-        MPI_Igather(lengths, 2, MPI_INT64_T, all.data(), 2, MPI_INT64_T, 0, comm.get(), &request));
-    comm.wait(request);
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Igather(lengths, 2, MPI_INT64_T, all.data(), 2, MPI_INT64_T, 0, comm.get(),
+                           request);
+    });
 }
 
 // Whether there is no such file yet, or a regular one.
@@ -182,21 +183,22 @@ void write_pattern(const communicator& comm, const pattern& p, const std::string
     });
     const auto tags = comm.reserve_tags(1);
     const int tag = tags.first();
-    MPI_Request request = MPI_REQUEST_NULL;
     if (comm.rank() == 0) {
         files->write_items(0, own.words);
         for (rank_t rank = 1; rank < comm.num_ranks(); ++rank) {
             own.words.resize(
                 static_cast<std::size_t>(lengths[2 * static_cast<std::size_t>(rank) + 1]));
-            CROSSDOCK_MPI(MPI_Irecv(own.words.data(), static_cast<int>(own.words.size()),
-                                    MPI_INT64_T, rank, tag, comm.get(), &request));
-            comm.wait(request);
+            run_collective(comm, [&](MPI_Request* request) {
+                return MPI_Irecv(own.words.data(), static_cast<int>(own.words.size()), MPI_INT64_T,
+                                 rank, tag, comm.get(), request);
+            });
             files->write_items(rank, own.words);
         }
     } else {
-        CROSSDOCK_MPI(MPI_Isend(own.words.data(), static_cast<int>(own.words.size()), MPI_INT64_T,
-                                0, tag, comm.get(), &request));
-        comm.wait(request);
+        run_collective(comm, [&](MPI_Request* request) {
+            return MPI_Isend(own.words.data(), static_cast<int>(own.words.size()), MPI_INT64_T, 0,
+                             tag, comm.get(), request);
+        });
     }
     on_all_or_none(comm, [&] {
         if (files) files->finish();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "../base/collective_mpi.hpp"
 #include "../exchange/setup_rounds_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -28,14 +29,14 @@ class choice_state final : public communicator_resource {
   public:
     explicit choice_state(const communicator&) {
         static_assert(sizeof(reduced_word) == 2 * sizeof(std::int64_t));
-        CROSSDOCK_MPI(MPI_Type_contiguous(2, MPI_INT64_T, &word_));
-        CROSSDOCK_MPI(MPI_Type_commit(&word_));
-        CROSSDOCK_MPI(MPI_Op_create(&reduce_words, 1, &operation_));
+        insist([this] { return MPI_Type_contiguous(2, MPI_INT64_T, &word_); });
+        insist([this] { return MPI_Type_commit(&word_); });
+        insist([this] { return MPI_Op_create(&reduce_words, 1, &operation_); });
     }
 
     void close() override {
-        MPI_Op_free(&operation_);
-        MPI_Type_free(&word_);
+        insist_quietly([this] { return MPI_Op_free(&operation_); });
+        insist_quietly([this] { return MPI_Type_free(&word_); });
     }
 
     int begin_reduction(const communicator& comm, std::span<reduced_word> words,

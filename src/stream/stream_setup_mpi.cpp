@@ -138,9 +138,11 @@ std::int64_t clock_nanoseconds() {
 
 void answer_pings(const communicator& comm, rank_t from, int tag) {
     for (int i = 0; i < num_pings; ++i) {
-        CROSSDOCK_MPI(MPI_Recv(nullptr, 0, MPI_BYTE, from, tag, comm.get(), MPI_STATUS_IGNORE));
+        insist([&] {
+            return MPI_Recv(nullptr, 0, MPI_BYTE, from, tag, comm.get(), MPI_STATUS_IGNORE);
+        });
         const std::int64_t now = clock_nanoseconds();
-        CROSSDOCK_MPI(MPI_Send(&now, 1, MPI_INT64_T, from, tag, comm.get()));
+        insist([&] { return MPI_Send(&now, 1, MPI_INT64_T, from, tag, comm.get()); });
     }
 }
 
@@ -151,8 +153,10 @@ std::int64_t offset_by_pings(const communicator& comm, int tag) {
     for (int i = 0; i < num_pings; ++i) {
         std::int64_t answer = 0;
         const std::int64_t start = clock_nanoseconds();
-        CROSSDOCK_MPI(MPI_Send(nullptr, 0, MPI_BYTE, 0, tag, comm.get()));
-        CROSSDOCK_MPI(MPI_Recv(&answer, 1, MPI_INT64_T, 0, tag, comm.get(), MPI_STATUS_IGNORE));
+        insist([&] { return MPI_Send(nullptr, 0, MPI_BYTE, 0, tag, comm.get()); });
+        insist([&] {
+            return MPI_Recv(&answer, 1, MPI_INT64_T, 0, tag, comm.get(), MPI_STATUS_IGNORE);
+        });
         const std::int64_t elapsed = clock_nanoseconds() - start;
         if (elapsed >= shortest) continue;
         shortest = elapsed;

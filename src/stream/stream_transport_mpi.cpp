@@ -33,9 +33,15 @@ mpi_transport::mpi_transport(const communicator& comm, int first_tag, bool has_u
       has_urgent_(has_urgent),
       num_sent_to_(2 * static_cast<std::size_t>(comm.num_ranks())) {
     // One element, lest MPI cuts the three words apart.
-    CROSSDOCK_MPI(MPI_Type_contiguous(sums_words, MPI_INT64_T, &sums_type_));
-    CROSSDOCK_MPI(MPI_Type_commit(&sums_type_));
-    CROSSDOCK_MPI(MPI_Op_create(&crossdock_add_wave_sums, 1, &add_sums_));
+    insist([this] { return MPI_Type_contiguous(sums_words, MPI_INT64_T, &sums_type_); });
+    insist([this] { return MPI_Type_commit(&sums_type_); });
+    insist([this] { return MPI_Op_create(&crossdock_add_wave_sums, 1, &add_sums_); });
+}
+
+mpi_transport::~mpi_transport() {
+    if (!may_call_mpi()) return;
+    insist_quietly([this] { return MPI_Op_free(&add_sums_); });
+    insist_quietly([this] { return MPI_Type_free(&sums_type_); });
 }
 
 template <class Begin>
@@ -124,14 +130,12 @@ std::optional<wave_sums> mpi_transport::test_wave() {
 void mpi_transport::close() {
     for (transfers* const pending : {&urgent_receives_, &receives_}) {
         for (MPI_Request& request : pending->requests) {
-            CROSSDOCK_MPI(MPI_Cancel(&request));
-            CROSSDOCK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            insist([&] { return MPI_Cancel(&request); });
+            insist([&] { return MPI_Wait(&request, MPI_STATUS_IGNORE); });
         }
         *pending = {};
     }
     finish_sends();
-    CROSSDOCK_MPI(MPI_Op_free(&add_sums_));
-    CROSSDOCK_MPI(MPI_Type_free(&sums_type_));
 }
 
 // A stream that a handler has ended leaves messages that nobody takes any more.
@@ -142,11 +146,13 @@ void mpi_transport::finish_sends() {
     while (!is_complete) {
         discard_arrival();
         if (are_sent) {
-            CROSSDOCK_MPI(MPI_Test(&barrier, &is_complete, MPI_STATUS_IGNORE));
+            insist([&] { return MPI_Test(&barrier, &is_complete, MPI_STATUS_IGNORE); });
         } else {
-            CROSSDOCK_MPI(MPI_Testall(checked_cast<int>(sends_.size()), sends_.requests.data(),
-                                      &are_sent, MPI_STATUSES_IGNORE));
-            if (are_sent) CROSSDOCK_MPI(MPI_Ibarrier(comm_.get(), &barrier));
+            insist([&] {
+                return MPI_Testall(checked_cast<int>(sends_.size()), sends_.requests.data(),
+                                   &are_sent, MPI_STATUSES_IGNORE);
+            });
+            if (are_sent) insist([&] { return MPI_Ibarrier(comm_.get(), &barrier); });
         }
         if (!is_complete) pause_wait();
     }
@@ -158,12 +164,13 @@ void mpi_transport::discard_arrival() const {
         MPI_Message message = MPI_MESSAGE_NULL;
         MPI_Status status;
         int is_there = 0;
-        CROSSDOCK_MPI(MPI_Improbe(MPI_ANY_SOURCE, tag, comm_.get(), &is_there, &message, &status));
+        insist([&] {
+            return MPI_Improbe(MPI_ANY_SOURCE, tag, comm_.get(), &is_there, &message, &status);
+        });
         if (!is_there) continue;
         int num_bytes = 0;
-        CROSSDOCK_MPI(MPI_Get_count(&status, MPI_BYTE, &num_bytes));
-        std::vector<std::byte> room(static_cast<std::size_t>(num_bytes));
-        CROSSDOCK_MPI(MPI_Mrecv(room.data(), num_bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+        insist([&] { return MPI_Get_count(&status, MPI_BYTE, &num_bytes); });
+        discard_message(comm_, message, num_bytes);
     }
 }
 

@@ -18,7 +18,7 @@ class mpi_transport final : public stream_transport {
     // comm: kept, and used by nothing else as long as waves may be under way. first_tag: of
     // `num_tags` reserved ones.
     mpi_transport(const communicator& comm, int first_tag, bool has_urgent);
-    ~mpi_transport() override = default;
+    ~mpi_transport() override;
     mpi_transport(const mpi_transport&) = delete;
     mpi_transport& operator=(const mpi_transport&) = delete;
 

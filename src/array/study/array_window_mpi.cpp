@@ -11,7 +11,7 @@
 namespace crossdock {
 
 void exposed_entries::free() {
-    if (window != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window));
+    if (window != MPI_WIN_NULL) insist([&] { return MPI_Win_free(&window); });
 }
 
 void array_windows::add(std::shared_ptr<exposed_entries> exposed) {
