@@ -69,12 +69,14 @@ class level_replay {
         std::vector<simulated_route> results(tasks.size());
         std::string chosen;
         std::atomic<std::size_t> next = 0;
+        // What takes longest comes first: the choice, and the routes with many stages at the end of the list.
         const auto work = [&] {
-            for (std::size_t k = next++; k <= tasks.size(); k = next++) {
-                if (k == tasks.size()) {
+            for (std::size_t num = next++; num <= tasks.size(); num = next++) {
+                const std::size_t k = tasks.size() - num;
+                if (num == 0) {
                     chosen = chosen_route();
                 } else if (first_alike[k] == k) {
-                    results[k] = replay(tasks[k], k + 1, tasks.size());
+                    results[k] = replay(tasks[k], num, tasks.size());
                 }
             }
         };
