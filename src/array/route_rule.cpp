@@ -13,11 +13,13 @@ void array_route_rule::learn(count_t most_requests) {
                 seconds(for_many_, most_requests) < seconds(for_few_, most_requests);
 }
 
-// Of all that is carried there and back again.
+// Of all that is carried there and back again. A rank combines the requests that it receives, and splits the replies:
+// 14 ns each, as measured on 16 ranks that share 2 cores.
 double array_route_rule::seconds(const std::string& route, count_t num_requests) const {
     const auto one_way = [&](count_t item_bytes) {
-        return prices_.seconds(route, machine_,
-                               {.num_items = num_requests, .item_bytes = item_bytes});
+        return prices_.seconds(
+            route, machine_,
+            {.num_items = num_requests, .item_bytes = item_bytes, .seconds_per_item = 7e-9});
     };
     return one_way(size_.index_bytes) + one_way(size_.item_bytes);
 }

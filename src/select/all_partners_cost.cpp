@@ -178,6 +178,7 @@ std::vector<cost_row> rows_on(const region_sizes& all) {
 
 struct all_partners_price {
     stage_price slowest;
+    double handling;   // seconds, by the slowest rank
     double mean_work;  // seconds of a core, per rank
 };
 
@@ -186,6 +187,8 @@ all_partners_price price_of(const all_partners_stage& stage, const region_sizes&
     stage_pricer slowest(m);
     stage_pricer mean(m);
     double node_bytes = 0;
+    double num_handled = 0;  // items, by the slowest rank
+    double mean_num_handled = 0;
     for (const auto& some : stage) {
         if (some.num_sent == 0) continue;
         const auto num_items =
@@ -197,10 +200,13 @@ all_partners_price price_of(const all_partners_stage& stage, const region_sizes&
         mean.send(some.level, bytes, std::llround(some.mean * static_cast<double>(num_items)),
                   some.mean);
         mean.receive(some.level, bytes, some.mean);
+        num_handled += static_cast<double>(some.num_received * num_items);
+        mean_num_handled += some.mean * static_cast<double>(num_items);
         if (some.level == locality_level::network)
             node_bytes += all.largest * some.mean * static_cast<double>(bytes);
     }
-    return {slowest.price(std::llround(node_bytes)), mean.price(0).work()};
+    return {slowest.price(std::llround(node_bytes)), num_handled * load.seconds_per_item,
+            mean.price(0).work() + mean_num_handled * load.seconds_per_item};
 }
 
 candidate_price price_of(const cost_row& row, const region_sizes& all, const machine& m,
@@ -209,8 +215,8 @@ candidate_price price_of(const cost_row& row, const region_sizes& all, const mac
     double work = 0;
     stage_price sum;
     for (const auto& stage : row.stages) {
-        const auto [slowest, mean_work] = price_of(stage, all, m, load);
-        seconds += std::max(slowest.work(), slowest.path_of_packed());
+        const auto [slowest, handling, mean_work] = price_of(stage, all, m, load);
+        seconds += std::max(slowest.work(), slowest.path_of_packed()) + handling;
         work += mean_work + m.time_slice_seconds;
         sum += slowest;
     }

@@ -15,6 +15,7 @@ struct all_partners_load {
     count_t message_bytes = 0;  ///< of a message, besides its items
     count_t num_items = 0;      ///< of a rank, as many for every rank
     count_t item_bytes = 8;
+    double seconds_per_item = 0;  ///< that a core takes for each item that a rank receives, besides
 };
 
 /// @brief Prices routes on which every rank sends a message to every partner in every stage.
