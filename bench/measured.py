@@ -146,6 +146,25 @@ def emulated_nodes(results):
                  "`three_step` by messages"], rows)
 
 
+def set_up(results):
+    rows = []
+    for matrix, where, label in [*((one, ONE_NODE, one) for one in ("msc01050", "bcsstk25", "SiH4", "ca-condmat")),
+                                 ("dense1400", ONE_NODE, "`dense:1400`: 9800 items to a rank"),
+                                 ("dense600", "emulated4x4", "`dense:600`: 9000 items to a rank, 4 nodes"),
+                                 ("SiH4", "emulated4x4", "SiH4, 4 nodes")]:
+        contenders = results.contenders(f"neighbor-{matrix}-{where}")
+        to_mpi, = [one["setup_seconds"]["median"] for one in contenders if one["name"] == "mpi_neighbor_alltoallv_init"]
+        routes = [[one for one in contenders if (one["executor"], one["dedup"]) == (executor, True)]
+                  for executor in ("persistent", "shared_memory")]
+        rows.append([label,
+                     *(", ".join(f"{one['setup_seconds']['median'] / one['exchange_seconds']['median']:.0f}"
+                                 for one in found) for found in routes),
+                     *(", ".join(f"{one['setup_seconds']['median'] / to_mpi:.1f}" for one in found)
+                       for found in routes)])
+    print_table(["workload", "by messages: `direct`, `two_step`, `three_step`", "in shared memory",
+                 "to MPI's, by messages", "in shared memory"], rows)
+
+
 def one_leader(results):
     runs = {}
     for run in results.read("neighbor-one-leader-emulated-openmpi")["runs"]:
@@ -368,7 +387,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=pathlib.Path, required=True, metavar="FOLDER", help="the records")
     results = Results(parser.parse_args().tables)
-    for section in (one_node, own_cores, divided_node, other_workloads, emulated_nodes, one_leader, overlap,
+    for section in (one_node, own_cores, divided_node, other_workloads, emulated_nodes, set_up, one_leader, overlap,
                     instructions, gather_scatter, sparse_exchange, distributed_array, strategies, combining, streams,
                     schemes, wasted_work, python, device, peers):
         section(results)
