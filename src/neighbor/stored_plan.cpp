@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <stdexcept>
 
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
@@ -62,6 +63,7 @@ struct plan_words {
         } else {
             auto length = field.size();
             add(length);
+            if (are_read && length > words.size() - next) throw std::length_error("stored plan");
             field.resize(length);
             for (auto& one : field) add(one);
         }

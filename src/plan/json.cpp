@@ -46,7 +46,12 @@ std::string to_json(const plan& p) {
 plan plan_from_json(const std::string& text) {
     plan::contents data;
     try {
-        const auto all = nlohmann::json::parse(text);
+        // A conversion to an integer does not look whether a number fits.
+        const auto all = nlohmann::json::parse(text, [](int, auto, const nlohmann::json& value) {
+            if (value.is_number_float())
+                throw error(errc::parse_error, "not a plan: " + value.dump() + " is no integer");
+            return true;
+        });
         if (all.at("schema") != plan_schema) {
             throw error(errc::parse_error, std::string("expected a plan of schema ") + plan_schema +
                                                ", found " + all.at("schema").dump());

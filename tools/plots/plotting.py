@@ -16,8 +16,12 @@ if importlib.util.find_spec("matplotlib") is None:
 
 def refuse(sentence):
     """Ends the script with what is wrong, in the words and with the exit code of the command line."""
-    text = f"crossdock: {sentence}\n".encode(errors="surrogateescape")
-    sys.stderr.buffer.write(text)
+    text = f"crossdock: {sentence}\n"
+    try:
+        line = text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # not of a path, but of a record
+        line = text.encode(errors="backslashreplace")
+    sys.stderr.buffer.write(line)
     sys.exit(SAID_WHY)
 
 

@@ -151,8 +151,9 @@ TEST(PlanJson, RefusesAMissingField) {
 TEST(PlanJson, RefusesAFieldOfAnotherType) {
     const auto whole = json::parse(to_json(plan(small_contents())));
     for (const auto& field : whole.items()) {
-        for (const json& other : {json("text"), json(true), json(1.5), json(std::int64_t{1} << 40),
-                                  json(nullptr), json::object(), json::array({1})}) {
+        for (const json& other :
+             {json("text"), json(true), json(1.5), json(1e140), json(std::int64_t{1} << 40),
+              json(nullptr), json::object(), json::array({1})}) {
             if (other.type() == field.value().type() ||
                 (other.is_number_integer() && field.value().is_number() &&
                  (field.key() == "items" || field.key() == "slots"))) {
