@@ -137,13 +137,13 @@ node_memory::post node_memory::post_of(std::size_t number) const {
     return {numbers[half], words + half * said_.size()};
 }
 
-// By messages only until there is shared memory.
+// Until there is shared memory by messages, the same words to all.
 void node_memory::exchange_said() {
     ++num_exchanges_;
-    if (windows_.empty()) {
+    if (!has_memory()) {
         return run_collective(comm_, [&](MPI_Request* request) {
-            return MPI_Ialltoall(said_.data(), 2, MPI_INT64_T, heard_.data(), 2, MPI_INT64_T,
-                                 comm_.get(), request);
+            return MPI_Iallgather(said_.data(), 2, MPI_INT64_T, heard_.data(), 2, MPI_INT64_T,
+                                  comm_.get(), request);
         });
     }
     const auto here = static_cast<std::size_t>(domain_.here().value());

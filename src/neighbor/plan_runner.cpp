@@ -62,7 +62,7 @@ std::vector<std::vector<word_message>> parted(std::vector<word_message> inbox,
 // @param ways    at least one; equal on all ranks of the domain
 // @param memory  of this rank's domain, whose other ranks make the same call with their plans; null for a rank that
 //                shares nothing
-// @param is_one_step  the plan has one stage, and the domain all ranks; equal on all ranks
+// @param is_one_step  the plan has one stage, and the domain all ranks and memory; equal on all ranks
 // @param fault   what this rank has failed with before; receives what it fails with when it has heard from all others
 // @return one schedule for each direction; none with a fault
 // @throws error  the fault of the domain's lowest rank that has one, or this rank's
@@ -336,8 +336,8 @@ std::optional<error> plan_runner::build_schedules(const std::array<direction_sta
     if (num_ways == 0) return fault;
     std::optional<stripe_rule> stripes;
     if (domains_) stripes.emplace(*domains_, kind.items_per_stripe);
-    const bool is_one_step =
-        num_stages_ == 1 && with && with->domain().size() == comm().num_ranks();
+    const bool is_one_step = num_stages_ == 1 && with && with->has_memory() &&
+                             with->domain().size() == comm().num_ranks();
     auto schedules =
         build_schedules_mpi(comm().rank(), plan_.get(), std::span(ways).first(num_ways), with.get(),
                             is_one_step, max_items, stripes ? &*stripes : nullptr, fault);

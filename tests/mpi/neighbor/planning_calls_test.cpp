@@ -35,8 +35,7 @@ void note(const test::mpi_call& call) {
             calls.longest_reduction = std::max(calls.longest_reduction, call.count);
     }
     if (!call.is_one_of({"Allgather", "Iallgather", "Allgatherv", "Gather", "Gatherv", "Scatter",
-                         "Alltoall", "Ialltoall", "Alltoallv", "Reduce_scatter",
-                         "Reduce_scatter_block"}))
+                         "Alltoall", "Alltoallv", "Reduce_scatter", "Reduce_scatter_block"}))
         return;
     int num_ranks = 0;
     PMPI_Comm_size(call.comm, &num_ranks);
