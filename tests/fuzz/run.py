@@ -18,6 +18,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
+sys.path.append(str(PROJECT / "tools/plots"))
+import records  # noqa: E402
+
 # The sources of each reader, and how long an input may be.
 READERS = {
     "matrix_market": (["tools/inputs/with/matrix_market.cpp"], 512),
@@ -83,7 +86,7 @@ def main():
     parser.add_argument("--coverage", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.tables:
-        print("\n".join(table(map(json.loads, arguments.tables.read_text().splitlines()))))
+        print("\n".join(table(records.read(arguments.tables)["readers"])))
         return 0
     build = arguments.build.resolve()
     record, num_broken = [], 0
@@ -99,7 +102,7 @@ def main():
                 num_broken += 1
                 print(said, flush=True)
     if arguments.record:
-        arguments.record.write_text("".join(json.dumps(one) + "\n" for one in record))
+        records.write({"schema": "crossdock.fuzz/1", "readers": record}, arguments.record)
     return 1 if num_broken else 0
 
 

@@ -93,7 +93,7 @@ MARKS = [
 
 WIDTH, ROW = 700, 20
 LEFT, RIGHT, TOP = 290, 680, 66  # of what the axis spans, and of the first row
-LOWEST, HIGHEST = 0.25, 2.5
+LOWEST, HIGHEST = 0.18, 2.5
 TICKS = [0.25, 0.5, 1, 2]
 
 LIGHT = {"paper": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "line": "#d1d9e0", "direct": "#0072b2",

@@ -275,7 +275,7 @@ class LongWork(unittest.TestCase):
         with subprocess.Popen(self.COMMAND, stdout=subprocess.DEVNULL, stderr=end) as running:
             os.close(end)
             said = b""
-            while b"route direct (1 of 15)" not in said:
+            while b" (1 of 15)" not in said:
                 said += os.read(terminal, 1000)
             running.send_signal(signal.SIGINT)
         os.close(terminal)

@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tools/plots"))
+import records  # noqa: E402
+
 TESTS = ("MemoryThatIsRefusedOnOneRankFailsOnAllOrNone", "CallsThatFailOnOneRankFailOnAllOrNone",
          "CallsThatFailAgainFailOnAllOrNone")
 # What the rows of the table are: the first that an operation's name fits.
@@ -65,10 +68,6 @@ def summed(lines):
     return [dict(zip(("object", "ranks", "kind"), key), **values) for key, values in sums.items()]
 
 
-def read(file):
-    return [json.loads(line) for line in pathlib.Path(file).read_text().splitlines()]
-
-
 def table(record):
     """Rows of Markdown: what was tried, and what came of it."""
     sums = collections.Counter()
@@ -100,7 +99,7 @@ def main():
     parser.add_argument("command", nargs="*")
     arguments = parser.parse_args()
     if arguments.tables:
-        print("\n".join(table(read(arguments.tables))))
+        print("\n".join(table(records.read(arguments.tables)["faults"])))
         return 0
     *launcher, program = arguments.command
     chosen = [one for one in operations(program) if re.search(arguments.only, one)]
@@ -113,7 +112,7 @@ def main():
                 num_failed += 1
                 print(f"{run[1]} on {run[0]} ranks:\n{said[-4000:]}", flush=True)
     if arguments.record:
-        pathlib.Path(arguments.record).write_text("".join(json.dumps(one) + "\n" for one in summed(lines)))
+        records.write({"schema": "crossdock.faults/1", "faults": summed(lines)}, arguments.record)
     tried = sum(json.loads(line)["tried"] for line in lines)
     print(f"{len(runs)} runs, {tried} calls refused, {num_failed} runs failed")
     return 1 if num_failed else 0
