@@ -72,7 +72,10 @@ std::vector<entrant> peers_of(const std::string& file) {
         loaded == nullptr
             ? nullptr
             : reinterpret_cast<decltype(&crossdock_peers)>(dlsym(loaded, "crossdock_peers"));
-    if (peers == nullptr) throw error(errc::file_error, dlerror());
+    if (peers == nullptr) {
+        const char* const why = dlerror();
+        throw error(errc::file_error, why != nullptr ? why : file + " has no peers");
+    }
     std::vector<entrant> all;
     for (const auto& one : peers())
         all.push_back({one.name, "", false, "",

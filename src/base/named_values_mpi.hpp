@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,6 +73,7 @@ class named_values {
     }
 
     bool keeps_text() const noexcept { return keeps_text_; }
+    /// @brief Comparable with that of others for which `keeps_text` is the same.
     std::int64_t hash() const noexcept { return hash_.value(); }
 
     /// @brief Lines: the object, then "name = value" of each argument.

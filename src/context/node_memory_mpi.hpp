@@ -101,10 +101,11 @@ class node_memory {
     /// @brief Whether there is any memory that is shared; equal on all ranks of the domain.
     bool has_memory() const noexcept { return !windows_.empty(); }
 
-    /// @brief Says two words to each rank of the domain; the first is -1 or more. Once there is shared memory.
+    /// @brief Says two words to each rank of the domain; the first is -1 or more.
     /// @param own    by number
     /// @param fault  what this rank has failed with: it says nothing
     /// @return what each has said to this rank, by number; until the next call
+    /// @pre has_memory()
     /// @par Collective
     /// As `share`.
     /// @throws error  what this rank has failed with

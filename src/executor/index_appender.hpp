@@ -68,6 +68,7 @@ class index_appender {
         while (done < num) {
             // After fewer constant steps than a block has, no index of the block makes them enough.
             constexpr count_t block = index_list::min_steady / 2;
+            static_assert(index_list::min_steady % 2 == 0 && block >= 2);
             const count_t end_of_block = done + block;
             if (num_steady < block && end_of_block <= num) {
                 count_t misfits = 0;

@@ -49,8 +49,8 @@ class shared_memory_schedule_builder {
     /// @throws error(errc::internal)  the words are not what `send_access_requests` makes
     void receive_access_requests(const std::vector<word_message>& inbox);
 
-    /// @brief In place of all these where the plan has one stage and the domain all ranks: the section and the slot
-    /// where this rank's message to each rank of the domain begins; -1 for none.
+    /// @brief If the plan has one stage and the domain all ranks, replaces all these: the section and the slot where
+    /// this rank's message to each rank of the domain begins; -1 for none.
     ///
     /// Nothing is forwarded or leaves the domain, so that receivers read all of the messages to them.
     std::vector<std::array<std::int64_t, 2>> send_places();

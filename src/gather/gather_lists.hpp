@@ -36,7 +36,7 @@ struct gather_lists {
     place_lists normal;
     std::optional<place_lists> own_transposed;  ///< unset where nothing is flagged here
     pattern to_holders;                         ///< from owners, items, to all other holders, slots
-    /// From owners to other holders with copies that are not flagged; unset if there are no others.
+    /// From owners to other holders with copies that are not flagged; empty if all holders have such copies.
     pattern to_unflagged;
     /// From every holder to all others, whose slots are in the array of other values.
     pattern between_holders;

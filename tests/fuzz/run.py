@@ -4,9 +4,9 @@
 usage: run.py BUILD [--seconds 60] [--only READER...] [--record FILE --coverage BUILD]
        run.py --tables FILE
 
-BUILD is a build folder of the preset fuzz. With --record it writes how often each reader was run, and which share of its
-lines the inputs reach, for which BUILD of --coverage is one of the preset fuzz-coverage. Inputs that break a reader, and
-new ones that reach more, stay in BUILD/inputs.
+BUILD is a build folder of the preset fuzz. With --record it writes how often each reader was run, and which share of
+its lines the inputs reach, for which BUILD of --coverage is one of the preset fuzz-coverage. Inputs that break a
+reader, and new ones that reach more, stay in BUILD/inputs.
 """
 import argparse
 import concurrent.futures
@@ -88,6 +88,8 @@ def main():
     if arguments.tables:
         print("\n".join(table(records.read(arguments.tables)["readers"])))
         return 0
+    if arguments.build is None:
+        parser.error("give a build folder")
     build = arguments.build.resolve()
     record, num_broken = [], 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -13,8 +13,8 @@ namespace crossdock::drop_in {
 /// @brief MPI's code of the exception in flight; MPI_Error_string has its sentence.
 int current_code() noexcept;
 
-/// @brief A context with the regions that the environment names, if they are of so many ranks: it names one topology for
-/// communicators of all sizes.
+/// @brief A context with the regions that the environment names, if they are of so many ranks: it names one topology
+/// for communicators of all sizes.
 /// @param topology  names them in its place, unless empty
 /// @par Collective
 /// Yes; blocks.

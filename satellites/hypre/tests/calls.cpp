@@ -293,7 +293,7 @@ void test_ranks_that_leave_calls_out() {
     MPI_Comm_free(&comm);
 }
 
-// Others give up waiting for its vote while some wait for theirs, which have it. A later package is not the worse for it.
+// Others give up waiting for its vote while some wait for theirs, which have it. A later package is none the worse.
 void test_a_rank_that_is_late() {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

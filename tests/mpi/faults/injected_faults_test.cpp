@@ -671,7 +671,7 @@ TEST_P(Injected, CallsThatAreLateChangeNothing) {
     EXPECT_EQ(run({injected::late}, 0).code, errc::success);
 }
 
-// For stopped_ranks_test.py, which stops or kills one rank meanwhile.
+// For lost_ranks_test.py, which stops or kills one rank meanwhile.
 TEST_P(Injected, RoundsEndAsUsual) {
     const long num_rounds = number_in_environment("CROSSDOCK_FAULT_ROUNDS", 0);
     for (long round = 0; round < num_rounds; ++round) {

@@ -93,9 +93,11 @@ class LostRanks(unittest.TestCase):
         for operation in KILLED[:MOST]:
             with self.subTest(operation):
                 program, ranks = start(operation, 1_000_000)
+                self.addCleanup(program.kill)
                 self.assertEqual(len(ranks), NUM_RANKS)
                 send(signal.SIGSTOP, ranks)
                 files = set().union(*(shared_files(rank) for rank in ranks))
+                self.assertTrue(files)
                 send(signal.SIGKILL, [pick.choice(ranks)])
                 send(signal.SIGCONT, ranks)
                 deadline = time.monotonic() + PATIENCE_SECONDS

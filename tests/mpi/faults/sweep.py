@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Refuses every k-th allocation and call of MPI in turn, on 1, 2 and 4 ranks, and records what came of it.
 
-usage: sweep.py LAUNCHER PROGRAM [--record FILE] [--ranks 1 2 4] [--only REGEX]
+usage: sweep.py [--record FILE] [--ranks 1 2 4] [--only REGEX] -- LAUNCHER PROGRAM
        sweep.py --tables FILE
 
 LAUNCHER ends in the option that takes the number of ranks. Each operation is a run of its own, so that one that hangs
@@ -101,8 +101,12 @@ def main():
     if arguments.tables:
         print("\n".join(table(records.read(arguments.tables)["faults"])))
         return 0
+    if not arguments.command:
+        parser.error("give a launcher and the program, after --")
     *launcher, program = arguments.command
     chosen = [one for one in operations(program) if re.search(arguments.only, one)]
+    if not chosen:
+        parser.error(f"no operation is named like {arguments.only}")
     lines, num_failed = [], 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         runs = [(ranks, operation) for ranks in arguments.ranks for operation in chosen]

@@ -23,8 +23,8 @@ std::string chosen(count_t num_requests, const request_size& size) {
     return array_route_rule(eight_ranks(), num_requests, size, slow_overheads()).route_for_next();
 }
 
-// For 4 bytes, there as back, direct takes 1400 + 6.1 n ns, of which 6.1 n are for the requests that arrive. grid:2 takes
-// 600, 250 + 2 n and 8.8 n: as much for n = 119.
+// For 4 bytes, there as back, direct takes 1400 ns, and 6.1 n for the requests that arrive. grid:2 takes 600,
+// 250 + 2 n and 8.8 n: as much for n = 119.
 TEST(ArrayRouteRule, TakesDirectWhereMovingItemsAgainCostsMoreThanMessages) {
     EXPECT_EQ(chosen(0, {4, 4}), "grid:2");
     EXPECT_EQ(chosen(112, {4, 4}), "grid:2");

@@ -202,12 +202,14 @@ void sarray_transfer_(struct array* A, unsigned size, unsigned p_off, int set_sr
 void sarray_transfer_ext_(struct array* A, unsigned size, const uint* proc, unsigned proc_stride,
                           struct crystal* cr);
 
-/// @brief Combines v[i] of all ranks, in place, by any operation but `gs_bpr`.
+/// @brief Combines v[i] of all ranks, in place, by any operation but `gs_bpr`, which leaves v as it is and sets the
+/// last error.
 /// @par Collective
 /// Yes; blocks.
 void comm_allreduce(const struct comm* c, gs_dom dom, gs_op op, void* v, uint vn, void* buf);
 
-/// @brief scan[i] combines v[i] of the ranks before this one, and scan[vn + i] those of all.
+/// @brief scan[i] combines v[i] of the ranks before this one, and scan[vn + i] those of all; operations as above. On
+/// rank 0 scan[i] is the operation's identity.
 /// @par Collective
 /// Yes; blocks.
 void comm_scan(void* scan, const struct comm* c, gs_dom dom, gs_op op, const void* v, uint vn,
