@@ -3,6 +3,7 @@
 //
 // By hand, CROSSDOCK_FAULT_STRIDE=1 tries every k, and CROSSDOCK_FAULT_FIRST=k CROSSDOCK_FAULT_LAST=k that one;
 // CROSSDOCK_FAULT_KIND=call_twice only faults of that kind, and CROSSDOCK_FAULT_SECONDS says how long a hang takes.
+// With CROSSDOCK_FAULT_ONE_NODE=1 all ranks share memory.
 // sweep.py tries all and writes a record, by CROSSDOCK_FAULT_RECORD=file.
 #include <gtest/gtest.h>
 #include <sys/time.h>
@@ -486,10 +487,11 @@ class Injected : public testing::TestWithParam<operation> {
     static void SetUpTestSuite() {
         MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
         MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-        // Two nodes, of which each is a region.
-        nodes = num_ranks == 1 ? "1"
-                               : std::to_string(num_ranks / 2) + "," +
-                                     std::to_string(num_ranks - num_ranks / 2);
+        // Two nodes, of which each is a region; or one.
+        const bool is_one_node = num_ranks == 1 || std::getenv("CROSSDOCK_FAULT_ONE_NODE");
+        nodes = is_one_node ? std::to_string(num_ranks)
+                            : std::to_string(num_ranks / 2) + "," +
+                                  std::to_string(num_ranks - num_ranks / 2);
         std::signal(SIGALRM, &report_hang);
         const itimerval each_second{{1, 0}, {1, 0}};
         setitimer(ITIMER_REAL, &each_second, nullptr);
