@@ -28,6 +28,7 @@
 #include "crossdock/stream.hpp"
 #include "faults/failing_calls.hpp"
 #include "support/patterns.hpp"
+#include "support/shared_files.hpp"
 
 namespace crossdock::injected_faults_test {
 namespace {
@@ -495,7 +496,7 @@ class Injected : public testing::TestWithParam<operation> {
         std::signal(SIGALRM, &report_hang);
         const itimerval each_second{{1, 0}, {1, 0}};
         setitimer(ITIMER_REAL, &each_second, nullptr);
-        files_from_the_start = shared_files();
+        files_from_the_start = test::shared_files();
     }
 
     void SetUp() override {
@@ -511,17 +512,7 @@ class Injected : public testing::TestWithParam<operation> {
         EXPECT_EQ(live.datatypes, 0);
         EXPECT_EQ(live.operations, 0);
         live = {};
-        EXPECT_EQ(shared_files(), files_from_the_start);
-    }
-
-    static std::set<std::string> shared_files() {
-        std::ifstream maps("/proc/self/maps");
-        std::set<std::string> files;
-        for (std::string line; std::getline(maps, line);) {
-            const auto at = line.find("/dev/shm/");
-            if (at != std::string::npos) files.insert(line.substr(at));
-        }
-        return files;
+        EXPECT_EQ(test::shared_files(), files_from_the_start);
     }
 
     // From now on what does not end is a hang.

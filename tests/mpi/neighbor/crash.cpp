@@ -3,33 +3,18 @@
 // shares from the start it leaves behind.)
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "crossdock/neighbor_exchange.hpp"
 #include "support/patterns.hpp"
-
-namespace {
-
-std::set<std::string> shared_files() {
-    std::ifstream maps("/proc/self/maps");
-    std::set<std::string> files;
-    for (std::string line; std::getline(maps, line);) {
-        const auto at = line.find("/dev/shm/");
-        if (at != std::string::npos) files.insert(line.substr(at));
-    }
-    return files;
-}
-
-}  // namespace
+#include "support/shared_files.hpp"
 
 int main(int argc, char** argv) {
     using namespace crossdock;
     MPI_Init(&argc, &argv);
-    const auto from_the_start = shared_files();
+    const auto from_the_start = test::shared_files();
     const communicator comm(MPI_COMM_WORLD);
     const auto patterns = test::all_to_all_pattern(comm.num_ranks());
     const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
@@ -39,7 +24,7 @@ int main(int argc, char** argv) {
     std::vector<std::int64_t> slots(static_cast<std::size_t>(own.num_slots));
     for (int exchange = 0;; ++exchange) {
         if (exchange == 100 && comm.rank() == comm.num_ranks() - 1) {
-            for (const auto& file : shared_files()) {
+            for (const auto& file : test::shared_files()) {
                 if (from_the_start.count(file) == 0) std::cout << file << '\n';
             }
             std::cout.flush();
