@@ -22,6 +22,12 @@ namespace {
 
 constexpr std::size_t least_window_bytes = std::size_t{1} << 16;
 
+// The next multiple of the alignment.
+std::size_t in_lines(std::size_t bytes) {
+    constexpr std::size_t line = shared_window::alignment;
+    return (bytes + line - 1) / line * line;
+}
+
 // What Linux lets processes share at most; without limit where that is unknown.
 std::uint64_t free_shared_bytes() {
     struct statvfs found {};
@@ -88,7 +94,7 @@ std::vector<std::byte*> pieces_of(MPI_Comm node, MPI_Win window, std::size_t ali
 // A window that not all processes have is left to MPI_Finalize: to free it takes all of them.
 shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
     // MPI aligns as it likes. With multiples of it, all are out of line alike.
-    const std::size_t whole = (bytes + alignment - 1) / alignment * alignment + alignment;
+    const std::size_t whole = in_lines(bytes) + alignment;
     check_room(node, whole);
     void* own = nullptr;
     bool is_usable = true;
@@ -124,9 +130,7 @@ std::shared_ptr<node_memory> node_memory::make(const communicator& whole, const 
 }
 
 std::size_t node_memory::post_bytes() const {
-    const std::size_t bytes = 2 * (sizeof(std::uint64_t) + said_.size() * sizeof(two_words));
-    return (bytes + shared_window::alignment - 1) / shared_window::alignment *
-           shared_window::alignment;
+    return in_lines(2 * (sizeof(std::uint64_t) + said_.size() * sizeof(two_words)));
 }
 
 node_memory::post node_memory::post_of(std::size_t number) const {
@@ -191,8 +195,7 @@ const std::vector<two_words>& node_memory::exchange_words(std::span<const two_wo
 std::vector<std::byte*> node_memory::share(std::size_t bytes,
                                            const std::function<void(std::byte*)>& initialize) {
     ++num_shares_;
-    bytes = (bytes + shared_window::alignment - 1) / shared_window::alignment *
-            shared_window::alignment;
+    bytes = in_lines(bytes);
     std::vector<std::byte*> buffers;
     std::optional<range> own;
     std::optional<error> fault;
