@@ -2,7 +2,7 @@
 """Times of BoomerAMG with and without libcrossdock_hypre.so, in turns.
 
 usage: measure.py SOLVE LIBRARY RUNS PROBLEM SIZE CYCLES COMMAND...   one line of JSON; COMMAND starts the ranks
-       measure.py --table FILE                                        the page's table
+       measure.py --tables FILE                                       the page's tables
 """
 import json
 import os
@@ -14,21 +14,31 @@ from statistics import median
 PARTS = ["set_up", "first_half", "second_half"]
 
 
-def seconds_of(command, **environment):
-    """Of the two solves, one after the other."""
+def numbers_of(command, environment):
+    """The lines of three numbers that it prints."""
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | environment)
     lines = [line.split() for line in done.stdout.splitlines()]
-    return [dict(zip(PARTS, map(float, words), strict=True)) for words in lines if len(words) == len(PARTS)]
+    return [list(map(float, words)) for words in lines if len(words) == 3]
+
+
+def run(command, **environment):
+    """Seconds of the two solves, one after the other, and microseconds of each level's exchanges in the second."""
+    solves = [dict(zip(PARTS, one, strict=True)) for one in numbers_of([*command, "-time"], environment)]
+    levels = numbers_of([*command, "-levels"], environment)
+    return solves, [round(of_matrix + of_interpolation, 3)
+                    for _, of_matrix, of_interpolation in levels[len(levels) // 2:]]
 
 
 def measure(solve, library, runs, problem, size, cycles, *start):
     command = [*start, "env", f"LD_PRELOAD={library}"]
-    arguments = [solve, problem, size, cycles, "-time"]
+    arguments = [solve, problem, size, cycles]
     record = {"schema": "crossdock.hypre_unchanged/1", "command": " ".join(map(os.path.basename, start)),
-              "problem": problem, "points_per_rank": int(size), "cycles": int(cycles), "hypre": [], "crossdock": []}
+              "problem": problem, "points_per_rank": int(size), "cycles": int(cycles), "hypre": [], "crossdock": [], "levels": {"hypre": [], "crossdock": []}}
     for _ in range(int(runs)):
-        record["hypre"].append(seconds_of([*command, "CROSSDOCK_OFF=1", *arguments]))
-        record["crossdock"].append(seconds_of([*command, *arguments]))
+        for name, off in ("hypre", ["CROSSDOCK_OFF=1"]), ("crossdock", []):
+            solves, levels = run([*command, *off, *arguments])
+            record[name].append(solves)
+            record["levels"][name].append(levels)
     return record
 
 
@@ -44,9 +54,20 @@ def row_of(record):
     return f"| {' | '.join(map(str, [*cells, f'{ratio(1, PARTS[2:]):.2f}']))} |"
 
 
+def row_of_levels(record):
+    """Microseconds of hypre in the exchanges of a cycle, and ratios to them, of medians, for each level."""
+    hypre, ours = ([median(runs) for runs in zip(*record["levels"][name], strict=True)]
+                   for name in ("hypre", "crossdock"))
+    cells = [record["command"], f"`{record['problem']}`, {record['points_per_rank']}"]
+    # The coarsest level may be one rank's.
+    cells += [f"{theirs:.0f}, {own / theirs:.2f}" for theirs, own in zip(hypre, ours, strict=True) if theirs > 0]
+    return f"| {' | '.join(cells)} |"
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "--table":
+    if sys.argv[1] == "--tables":
         with open(sys.argv[2], encoding="utf-8") as lines:
-            print("\n".join(row_of(json.loads(line)) for line in lines))
+            records = list(map(json.loads, lines))
+        print("\n".join([row(one) for row in (row_of, row_of_levels) for one in records]))
     else:
         print(json.dumps(measure(*sys.argv[1:])))

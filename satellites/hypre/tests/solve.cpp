@@ -1,16 +1,47 @@
 // A program that knows nothing of crossdock: it solves a model problem by BoomerAMG, and prints the residual of each
 // cycle to the last bit.
 //
-// usage: solve PROBLEM SIZE CYCLES [-time]; the problem is 27pt or rotated, of SIZE points per rank in each dimension
+// usage: solve PROBLEM SIZE CYCLES [-time | -levels]; the problem is 27pt or rotated, of SIZE points per rank in each
+// dimension. -time prints seconds of the set-up and of both halves of the cycles, for each of two solves; -levels the
+// microseconds that a rank spends in the exchanges of a cycle of the second half, for each level.
 #include <_hypre_parcsr_ls.h>
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace {
+
+// Seconds in hypre's exchange functions, by package.
+class exchange_clock {
+  public:
+    template <class Call>
+    auto charge(const hypre_ParCSRCommPkg* package, Call&& call) {
+        const double begin = depth_++ == 0 ? MPI_Wtime() : 0;
+        const auto result = call();
+        if (--depth_ == 0) seconds_[package] += MPI_Wtime() - begin;
+        return result;
+    }
+    void restart() { seconds_.clear(); }
+    double of(const hypre_ParCSRCommPkg* package) const {
+        const auto found = seconds_.find(package);
+        return found == seconds_.end() ? 0 : found->second;
+    }
+
+  private:
+    int depth_ = 0;  // hypre's functions call each other
+    std::unordered_map<const hypre_ParCSRCommPkg*, double> seconds_;
+} of_exchanges;
+
+template <class Function>
+Function* next(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
 
 struct blocks {
     int rank = 0;
@@ -36,7 +67,29 @@ HYPRE_ParVector make_vector(HYPRE_ParCSRMatrix matrix, HYPRE_Real value) {
     return made;
 }
 
-void solve(const std::string& problem, int size, int cycles, const blocks& all, bool is_timed) {
+// Of the second half of the cycles, by level: that of its matrix, and that of its interpolation.
+void print_levels(HYPRE_Solver solver, int cycles, int rank) {
+    auto* const data = reinterpret_cast<hypre_ParAMGData*>(solver);
+    const int num_levels = hypre_ParAMGDataNumLevels(data);
+    std::vector<double> mean;
+    for (int level = 0; level < num_levels; ++level) {
+        mean.push_back(
+            of_exchanges.of(hypre_ParCSRMatrixCommPkg(hypre_ParAMGDataAArray(data)[level])));
+        mean.push_back(level + 1 == num_levels ? 0
+                                               : of_exchanges.of(hypre_ParCSRMatrixCommPkg(
+                                                     hypre_ParAMGDataPArray(data)[level])));
+    }
+    int num_ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    MPI_Allreduce(MPI_IN_PLACE, mean.data(), 2 * num_levels, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (auto& one : mean) one *= 1e6 / (num_ranks * (cycles - cycles / 2));
+    for (int level = 0; rank == 0 && level < num_levels; ++level)
+        std::printf("%d %.3f %.3f\n", level, mean[2 * static_cast<std::size_t>(level)],
+                    mean[2 * static_cast<std::size_t>(level) + 1]);
+}
+
+void solve(const std::string& problem, int size, int cycles, const blocks& all,
+           const std::string& printed) {
     const HYPRE_ParCSRMatrix matrix = make_matrix(problem, size, all);
     const HYPRE_ParVector right = make_vector(matrix, 1), solution = make_vector(matrix, 0);
     HYPRE_Solver solver = nullptr;
@@ -50,14 +103,18 @@ void solve(const std::string& problem, int size, int cycles, const blocks& all, 
     const double set_up = MPI_Wtime();
     double half = set_up;
     for (int i = 0; i < cycles; ++i) {
-        if (i == cycles / 2) half = MPI_Wtime();
+        if (i == cycles / 2) {
+            half = MPI_Wtime();
+            of_exchanges.restart();
+        }
         HYPRE_BoomerAMGSolve(solver, matrix, right, solution);
         HYPRE_Real residual = 0;
         HYPRE_BoomerAMGGetFinalRelativeResidualNorm(solver, &residual);
-        if (all.rank == 0 && !is_timed) std::printf("%a\n", residual);
+        if (all.rank == 0 && printed.empty()) std::printf("%a\n", residual);
     }
     const double end = MPI_Wtime();
-    if (all.rank == 0 && is_timed)
+    if (printed == "-levels") print_levels(solver, cycles, all.rank);
+    if (all.rank == 0 && printed == "-time")
         std::printf("%.6f %.6f %.6f\n", set_up - begin, half - set_up, end - half);
     HYPRE_BoomerAMGDestroy(solver);
     HYPRE_ParVectorDestroy(right);
@@ -66,6 +123,34 @@ void solve(const std::string& problem, int size, int cycles, const blocks& all, 
 }
 
 }  // namespace
+
+extern "C" {
+
+hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate(HYPRE_Int job, hypre_ParCSRCommPkg* package,
+                                                     void* send, void* receive) {
+    static auto* const own =
+        next<decltype(hypre_ParCSRCommHandleCreate)>("hypre_ParCSRCommHandleCreate");
+    return of_exchanges.charge(package, [&] { return own(job, package, send, receive); });
+}
+
+hypre_ParCSRCommHandle* hypre_ParCSRCommHandleCreate_v2(HYPRE_Int job, hypre_ParCSRCommPkg* package,
+                                                        HYPRE_MemoryLocation send_location,
+                                                        void* send,
+                                                        HYPRE_MemoryLocation receive_location,
+                                                        void* receive) {
+    static auto* const own =
+        next<decltype(hypre_ParCSRCommHandleCreate_v2)>("hypre_ParCSRCommHandleCreate_v2");
+    return of_exchanges.charge(
+        package, [&] { return own(job, package, send_location, send, receive_location, receive); });
+}
+
+HYPRE_Int hypre_ParCSRCommHandleDestroy(hypre_ParCSRCommHandle* handle) {
+    static auto* const own =
+        next<decltype(hypre_ParCSRCommHandleDestroy)>("hypre_ParCSRCommHandleDestroy");
+    const auto* const package = handle == nullptr ? nullptr : handle->comm_pkg;
+    return of_exchanges.charge(package, [&] { return own(handle); });
+}
+}
 
 int main(int num_arguments, char** arguments) {
     if (num_arguments < 4) return 2;
@@ -79,7 +164,8 @@ int main(int num_arguments, char** arguments) {
     MPI_Dims_create(num_ranks, problem == "rotated" ? 2 : 3, all.of_ranks.data());
     // hypre frees the packages of the first solve, and uses their addresses in the second one.
     for (int i = 0; i < 2; ++i)
-        solve(problem, std::atoi(arguments[2]), std::atoi(arguments[3]), all, num_arguments > 4);
+        solve(problem, std::atoi(arguments[2]), std::atoi(arguments[3]), all,
+              num_arguments > 4 ? arguments[4] : "");
     HYPRE_Finalize();
     MPI_Finalize();
 }
