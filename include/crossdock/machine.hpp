@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,6 +85,16 @@ struct level_parameters {
     friend bool operator==(const level_parameters&, const level_parameters&) = default;
 };
 
+/// @brief What it costs to exchange arrays that are in the memory of devices (GPUs).
+struct device_parameters {
+    /// Of a copy between a device's memory and the host's, until the host sees that it is done.
+    protocol_parameters copy;
+    /// Of messages whose values MPI reads from a device's memory and writes to another's; by `locality_level`.
+    std::array<level_parameters, num_locality_levels> levels;
+
+    friend bool operator==(const device_parameters&, const device_parameters&) = default;
+};
+
 /// @brief The cost parameters of one machine. All times are in seconds.
 ///
 /// A message of s bytes takes alpha + beta s, as in the postal model; alpha is the sum of the latency and both
@@ -108,6 +119,7 @@ struct machine {
     int num_cores = 0;
     /// Where ranks share cores: how long a waiting rank looks for messages before it yields its core to the next rank.
     double time_slice_seconds = 0;
+    std::optional<device_parameters> device;  ///< where the ranks have devices, and it is known
     /// The source of each number. A key is the path of a number or of a group: "levels.network.eager".
     std::map<std::string, std::string> sources;
 
@@ -125,6 +137,11 @@ const std::string* source_of(const machine& m, std::string path);
 /// @throws error(errc::invalid_argument)  a number is negative, not finite, or without a source; a farther level has a
 /// smaller latency than a nearer one; or rendezvous has a smaller latency than eager. The text names the number.
 void validate(const machine& m);
+
+/// @brief The machine as messages between devices find it: with `levels` of its devices. Copies cost nothing, because
+/// devices do them.
+/// @throws error(errc::invalid_argument)  it has no `device`
+[[nodiscard]] machine machine_of_devices(const machine& m);
 
 /// @brief The machine as JSON text, schema "crossdock.machine/1".
 std::string to_json(const machine& m);

@@ -165,18 +165,31 @@ std::string json_fields::dump() const {
 // Calls `use` with the path and the field of each number.
 template <class Machine, class Use>
 void for_each_number(Machine& m, Use&& use) {
-    for (std::size_t level = 0; level < num_locality_levels; ++level) {
-        const std::string name = locality_level_names[level];
-        const auto use_protocol = [&](const char* protocol, auto& all) {
-            use({"levels", name, protocol, "latency_seconds"}, all.latency_seconds);
-            use({"levels", name, protocol, "seconds_per_byte"}, all.seconds_per_byte);
-        };
-        auto& all = m.levels[level];
-        use_protocol("eager", all.eager);
-        use_protocol("rendezvous", all.rendezvous);
-        use({"levels", name, "rendezvous_bytes"}, all.rendezvous_bytes);
-        use({"levels", name, "send_overhead_seconds"}, all.send_overhead_seconds);
-        use({"levels", name, "receive_overhead_seconds"}, all.receive_overhead_seconds);
+    const auto use_protocol = [&](json_fields::path path, auto& all) {
+        path.emplace_back("latency_seconds");
+        use(path, all.latency_seconds);
+        path.back() = "seconds_per_byte";
+        use(path, all.seconds_per_byte);
+    };
+    const auto use_levels = [&](const json_fields::path& group, auto& levels) {
+        for (std::size_t level = 0; level < num_locality_levels; ++level) {
+            const auto path = [&](const char* last) {
+                auto keys = group;
+                keys.insert(keys.end(), {"levels", locality_level_names[level], last});
+                return keys;
+            };
+            auto& all = levels[level];
+            use_protocol(path("eager"), all.eager);
+            use_protocol(path("rendezvous"), all.rendezvous);
+            use(path("rendezvous_bytes"), all.rendezvous_bytes);
+            use(path("send_overhead_seconds"), all.send_overhead_seconds);
+            use(path("receive_overhead_seconds"), all.receive_overhead_seconds);
+        }
+    };
+    use_levels({}, m.levels);
+    if (m.device) {
+        use_protocol({"device", "copy"}, m.device->copy);
+        use_levels({"device"}, m.device->levels);
     }
     use({"injection_seconds_per_byte"}, m.injection_seconds_per_byte);
     use({"matching_seconds"}, m.matching_seconds);
@@ -258,6 +271,14 @@ void validate(const machine& m) {
     check_order(m);
 }
 
+machine machine_of_devices(const machine& m) {
+    if (!m.device) refuse(m, "has no costs of devices; add the group \"device\" to its file");
+    machine found = m;
+    found.levels = m.device->levels;
+    found.copy_seconds_per_byte = found.copy_seconds_per_item = 0;
+    return found;
+}
+
 std::string to_json(const machine& m) {
     auto all = numbers_of(m);
     all.set({"schema"}, schema);
@@ -279,6 +300,10 @@ machine machine_from_json(const std::string& text) {
         }
         all.take({"name"}, m.name);
         all.take({"description"}, m.description);
+        const auto begins_with_device = [](const auto& field) {
+            return field.first[0] == "device";
+        };
+        if (std::ranges::any_of(all.all(), begins_with_device)) m.device.emplace();
         for_each_number(m,
                         [&](const json_fields::path& path, auto& field) { all.take(path, field); });
         while (!all.all().empty()) {

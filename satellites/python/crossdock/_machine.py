@@ -58,6 +58,8 @@ class Machine:
         That all ranks share; 0 if each has its own.
     sources : dict of str
         Where each number comes from.
+    device : dict or None
+        What it costs to exchange arrays of devices, as the file has it.
     fit_errors : dict of float
         If it was measured here: by what share, in the median, measurements are off what was fitted to them. It is no
         part of the machine's file.
@@ -74,6 +76,7 @@ class Machine:
     num_cores: int
     time_slice_seconds: float
     sources: dict[str, str]
+    device: dict[str, Any] | None = None
     fit_errors: dict[str, float] = field(default_factory=dict, compare=False)
 
     @classmethod
@@ -93,6 +96,8 @@ class Machine:
         """Return what a machine's file has in it."""
         fields = asdict(self)
         del fields["fit_errors"]
+        if self.device is None:
+            del fields["device"]
         return json.dumps({"schema": _SCHEMA, **fields}, indent=2, default=str)
 
     def records(self) -> list[dict[str, Any]]:

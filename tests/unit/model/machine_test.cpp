@@ -38,6 +38,25 @@ TEST(Machine, PresetsAreThoseOfTheStudiesAndNamedAsTheirFiles) {
     EXPECT_EQ(default_machine().name, "generic_100g");
 }
 
+TEST(Machine, HasCostsOfDevicesWhereItsTextHas) {
+    auto m = test::uniform_machine(100, 1000, 2);
+    EXPECT_EQ(thrown_by([&] { (void)machine_of_devices(m); }).code(), errc::invalid_argument);
+    auto& device = m.device.emplace();
+    device.copy = {1e-5, 2e-11};
+    device.levels = m.levels;
+    device.levels[2].eager.seconds_per_byte = 3;
+    EXPECT_EQ(thrown_by([&] { validate(m); }).code(), errc::invalid_argument);
+    m.sources["device"] = "assumed";
+    const auto text = to_json(m);
+    EXPECT_EQ(machine_from_json(text), m);
+    EXPECT_EQ(machine_of_devices(m).levels, device.levels);
+    EXPECT_EQ(machine_of_devices(m).injection_seconds_per_byte, m.injection_seconds_per_byte);
+
+    auto incomplete = json::parse(text);
+    incomplete["device"].erase("copy");
+    EXPECT_EQ(thrown_by([&] { machine_from_json(incomplete.dump()); }).code(), errc::parse_error);
+}
+
 TEST(Machine, TakesTheProtocolOfAMessage) {
     auto m = test::uniform_machine(100, 1000, 2);
     auto& network = m.levels[static_cast<std::size_t>(locality_level::network)];
