@@ -141,11 +141,13 @@ struct gather_scatter::implementation final : staging {
     void start(std::span<std::byte> values, fold_call fold, std::size_t bytes_of_value,
                combine_values&& combine, stream on, const gather_call& asked) {
         const auto bytes = bytes_of_item(asked, bytes_of_value);
-        begin(on, host.is_trying(), asked.transposed, bytes, [&] {
+        const bool may_block = !is_ready(asked.transposed, bytes) || host.is_trying();
+        begin(on, may_block, [&] {
             how = asked;
             value_bytes = bytes_of_value;
             output = values.data();
             combined_by = std::move(combine);
+            let_wait_for_last(on);
             if (how.values_per_id <= 0)
                 throw error(errc::invalid_argument, "values_per_id must be positive");
             require_array(*local.on, values, local.num_ids * how.values_per_id, value_bytes,
@@ -183,16 +185,16 @@ struct gather_scatter::implementation final : staging {
         local.pinned.grow(shared_bytes());
     }
 
-    void start_on_host() override {
+    void start_messages() override {
         const std::span<std::byte> values(local.pinned.get(), shared_bytes());
         host.start_bytes({&values, 1}, value_bytes, std::move(combined_by), how);
     }
-    void fail_on_host(const error& why) override {
+    void fail_messages(const error& why) override {
         host.fail_start(how.transposed, item_bytes(), why);
     }
-    bool test_on_host() override { return host.test(); }
-    void wait_on_host() override { host.wait(); }
-    bool is_active_on_host() const override { return host.is_active(); }
+    bool test_messages() override { return host.test(); }
+    void wait_for_messages() override { host.wait(); }
+    bool are_messages_active() const override { return host.is_active(); }
     void unpack(stream on) override {
         if (local.num_shared > 0)
             local.on->copy_up(local.work.get(), local.pinned.get(), shared_bytes(), on);
@@ -243,7 +245,9 @@ bool gather_scatter::is_active() const noexcept { return state_ && state_->is_ac
 const crossdock::gather_scatter& gather_scatter::on_host() const { return state_->host; }
 
 std::string gather_scatter::explain() const {
-    return explain_path(*state_->local.on) + state_->host.explain();
+    return explain_path(*state_->local.on, "staged",
+                        "values of shared ids are combined on the host") +
+           state_->host.explain();
 }
 
 }  // namespace crossdock::device

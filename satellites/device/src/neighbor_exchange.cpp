@@ -1,8 +1,9 @@
+#include <cstdlib>
 #include <unordered_map>
 #include <utility>
 
 #include "crossdock/device_exchange.hpp"
-#include "staging.hpp"
+#include "direct.hpp"
 
 namespace crossdock::device {
 
@@ -47,37 +48,66 @@ struct neighbor_exchange::implementation final : staging {
           host(where, std::exchange(local.packed, {}), options) {}
     ~implementation() {
         settle();
-        if (!host.is_active()) return;
+        if (!are_messages_active()) return;
         local.items.abandon();
         local.slots.abandon();
+        if (direct) direct->memory.abandon();
+    }
+
+    // Collective.
+    void choose(const context& where, const pattern& p, const neighbor_options& options,
+                const std::string& path) {
+        const auto sends = one_entry_for_each(p.sends);
+        const auto receives = one_entry_for_each(p.receives);
+        choice = choose_path(where, *local.on, path, host, sends, receives, options.item_bytes);
+        if (!choice.is_direct) return;
+        auto memory = on_all_or_none(
+            where.comm(), [&] { return direct_memory(*local.on, p.rank, sends, receives); });
+        direct.emplace(std::move(memory), where.comm(), sends, receives, options.max_message_bytes);
     }
 
     // To a side that gets values from the one that gives them.
     void start(bool is_reverse, std::span<const std::byte> items, std::span<const std::byte> slots,
-               std::byte* target, std::size_t bytes, combine_function&& combine, stream on) {
-        begin(on, host.is_trying(), is_reverse, bytes, [&] {
+               std::byte* target, std::size_t bytes, combine_function&& combine,
+               const std::optional<fold_call>& on_device, stream on) {
+        const bool by_mpi = direct && (!is_reverse || on_device);
+        const bool may_block = !by_mpi && (!is_ready(is_reverse, bytes) || host.is_trying());
+        begin(on, may_block, [&] {
+            is_direct = by_mpi;
             reverse = is_reverse;
             item_bytes = bytes;
             output = target;
             combined_by = std::move(combine);
+            fold = on_device.value_or(fold_call{});
+            let_wait_for_last(on);
             require_array(*local.on, items, local.num_items, bytes, local.items.size() > 0,
                           "items");
             require_array(*local.on, slots, local.num_slots, bytes, local.slots.size() > 0,
                           "slots");
             make_room();
+            if (is_direct)
+                return direct->memory.pack(is_reverse, items.data(), slots.data(), bytes, on);
             if (is_reverse) local.slots.bring_down(slots.data(), bytes, on);
             local.items.bring_down(items.data(), bytes, on);
         });
     }
 
     void make_room() {
-        if (local.items.has_room(item_bytes) && local.slots.has_room(item_bytes)) return;
-        wait_until_unused();
-        local.items.grow(item_bytes);
-        local.slots.grow(item_bytes);
+        const auto grow_both = [&](auto& one, auto& other) {
+            if (one.has_room(item_bytes) && other.has_room(item_bytes)) return;
+            wait_until_unused();
+            one.grow(item_bytes);
+            other.grow(item_bytes);
+        };
+        is_direct ? grow_both(direct->memory, direct->memory) : grow_both(local.items, local.slots);
     }
 
-    void start_on_host() override {
+    void start_messages() override {
+        if (is_direct) {
+            auto& [memory, messages] = *direct;
+            return messages.start(reverse, memory.packed(), memory.received(reverse, item_bytes),
+                                  item_bytes);
+        }
         const auto items = local.items.on_host(item_bytes);
         const auto slots = local.slots.on_host(item_bytes);
         if (reverse) {
@@ -86,30 +116,59 @@ struct neighbor_exchange::implementation final : staging {
             host.start_bytes(items, slots, item_bytes);
         }
     }
-    void fail_on_host(const error& why) override { host.fail_start(reverse, item_bytes, why); }
-    bool test_on_host() override { return host.test(); }
-    void wait_on_host() override { host.wait(); }
-    bool is_active_on_host() const override { return host.is_active(); }
+    void fail_messages(const error& why) override {
+        is_direct ? direct->messages.fail(reverse, item_bytes, why)
+                  : host.fail_start(reverse, item_bytes, why);
+    }
+    bool test_messages() override { return is_direct ? direct->messages.test() : host.test(); }
+    void wait_for_messages() override { is_direct ? direct->messages.wait() : host.wait(); }
+    bool are_messages_active() const override {
+        return is_direct ? direct->messages.is_active() : host.is_active();
+    }
     void unpack(stream on) override {
+        if (is_direct) return direct->memory.unpack(reverse, output, fold, item_bytes, on);
         (reverse ? local.items : local.slots).bring_up(output, item_bytes, on);
     }
 
+    struct direct_path {
+        direct_path(direct_memory&& made, const communicator& comm, const neighbor_list& sends,
+                    const neighbor_list& receives, std::size_t max_message_bytes)
+            : memory(std::move(made)), messages(comm, sends, receives, max_message_bytes) {}
+        direct_memory memory;
+        direct_messages messages;
+    };
+
     local_part local;
     crossdock::neighbor_exchange host;
+    path_choice choice;
+    std::optional<direct_path> direct;
     // Of the last start.
+    bool is_direct = false;
     bool reverse = false;
     std::size_t item_bytes = 0;
     std::byte* output = nullptr;
     combine_function combined_by;
+    fold_call fold;
 };
 
 neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
-                                     const neighbor_options& options, std::shared_ptr<driver> on) {
-    auto local = on_all_or_none(where.comm(), [&] {
-        validate(p);
-        return local_part(p, on ? on : open());
-    });
+                                     const neighbor_options& options, std::shared_ptr<driver> on,
+                                     const std::string& path) {
+    const char* const said = path == "auto" ? std::getenv("CROSSDOCK_DEVICE_PATH") : nullptr;
+    const std::string asked = said && *said ? said : path;
+    auto local = on_all_or_none(
+        where.comm(),
+        [&] {
+            if (asked != "auto" && asked != "staged" && asked != "direct") {
+                throw error(errc::invalid_argument,
+                            "there is no path '" + asked + "': say auto, staged or direct");
+            }
+            validate(p);
+            return local_part(p, on ? on : open());
+        },
+        agreement_hash(asked), "the path");
     state_ = std::make_unique<implementation>(where, std::move(local), options);
+    state_->choose(where, p, options, asked);
 }
 neighbor_exchange::~neighbor_exchange() = default;
 neighbor_exchange::neighbor_exchange(neighbor_exchange&&) noexcept = default;
@@ -117,13 +176,14 @@ neighbor_exchange& neighbor_exchange::operator=(neighbor_exchange&&) noexcept = 
 
 void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
                                     std::size_t item_bytes, stream on) {
-    state_->start(false, items, slots, slots.data(), item_bytes, {}, on);
+    state_->start(false, items, slots, slots.data(), item_bytes, {}, {}, on);
 }
 
 void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
                                             std::span<std::byte> items, std::size_t item_bytes,
-                                            combine_function combine, stream on) {
-    state_->start(true, items, slots, items.data(), item_bytes, std::move(combine), on);
+                                            combine_function combine, stream on,
+                                            const std::optional<fold_call>& on_device) {
+    state_->start(true, items, slots, items.data(), item_bytes, std::move(combine), on_device, on);
 }
 
 bool neighbor_exchange::test(stream on) { return state_->test(on); }
@@ -132,7 +192,9 @@ bool neighbor_exchange::is_active() const noexcept { return state_ && state_->is
 const crossdock::neighbor_exchange& neighbor_exchange::on_host() const { return state_->host; }
 
 std::string neighbor_exchange::explain() const {
-    return explain_path(*state_->local.on) + state_->host.explain();
+    const auto& [is_direct, why] = state_->choice;
+    return explain_path(*state_->local.on, is_direct ? "direct" : "staged", why) +
+           state_->host.explain();
 }
 
 }  // namespace crossdock::device

@@ -63,9 +63,8 @@ void require_array(driver& on, std::span<const std::byte> array, count_t num_val
     }
 }
 
-std::string explain_path(const driver& on) {
-    return "device  " + on.description() +
-           "\npath    staged through pinned memory of the host, as no other path is there yet\n";
+std::string explain_path(const driver& on, const char* path, const std::string& why) {
+    return "device  " + on.description() + "\npath    " + path + ": " + why + "\n";
 }
 
 staging::staging(const communicator& comm, std::shared_ptr<driver> on, preparation prepared,
@@ -109,18 +108,17 @@ void staging::progress() {
     }
     leave_packing();
     try {
-        fault_ ? fail_on_host(*fault_) : start_on_host();
+        fault_ ? fail_messages(*fault_) : start_messages();
     } catch (...) {
         if (!fault_) fault_ = current_error();
     }
 }
 
 const char* staging::activity() const {
-    return phase_ == phase::packing ? "an active exchange of a device's arrays; wait for it first"
-                                    : nullptr;
+    return is_active() ? "an active exchange of a device's arrays; wait for it first" : nullptr;
 }
 
-// Makes progress on the host. What is over there is over here.
+// Makes progress. When the messages are over, so is the exchange.
 template <class Part>
 auto staging::look(Part&& part) {
     require_state(is_active(), "no exchange is active: start one first");
@@ -129,7 +127,7 @@ auto staging::look(Part&& part) {
         if (fault_) throw error(*std::exchange(fault_, std::nullopt));
         return part();
     } catch (...) {
-        if (phase_ == phase::exchanging && !is_active_on_host()) phase_ = phase::idle;
+        if (phase_ == phase::exchanging && !are_messages_active()) phase_ = phase::idle;
         throw;
     }
 }
@@ -141,14 +139,14 @@ void staging::finish(stream on) {
 }
 
 bool staging::test(stream on) {
-    if (!look([&] { return phase_ == phase::exchanging && test_on_host(); })) return false;
+    if (!look([&] { return phase_ == phase::exchanging && test_messages(); })) return false;
     finish(on);
     return true;
 }
 
 void staging::wait(stream on) {
     while (look([&] { return phase_ == phase::packing; })) std::this_thread::yield();
-    look([&] { wait_on_host(); });
+    look([&] { wait_for_messages(); });
     finish(on);
 }
 

@@ -74,13 +74,13 @@ class travelling_places {
 void require_array(driver& on, std::span<const std::byte> array, count_t num_values,
                    std::size_t value_bytes, bool is_used, const char* what);
 
-/// @brief The path that values take, and why.
-std::string explain_path(const driver& on);
+/// @brief The device, the path that values take, and why.
+std::string explain_path(const driver& on, const char* path, const std::string& why);
 
-/// @brief One exchange through memory of the host, and its progress.
+/// @brief One exchange, by messages from the host's memory or a device's, and its progress.
 ///
-/// While the copy down is under way it is background work of its communicator: any wait of the library starts the
-/// exchange on the host once the copy is done.
+/// While a device packs it is background work of its communicator: any wait of the library starts the messages once
+/// that is done.
 class staging : public background_work, public communicator_user {
   public:
     /// @param prepared, item_bytes  what starts on the host are ready for; 0 is the default
@@ -98,45 +98,46 @@ class staging : public background_work, public communicator_user {
   protected:
     ~staging() = default;
 
-    /// @brief Starts: `pack` checks its arguments, and enqueues what brings them down. If the exchange on the host may
-    /// wait for others when it starts, this call starts it.
+    /// @brief Starts: `pack` checks its arguments, and enqueues what packs them. If messages may wait for other ranks
+    /// when they start, this call starts them.
     template <class Pack>
-    void begin(stream on, bool is_trying, bool is_reverse, std::size_t item_bytes, Pack&& pack) {
-        const bool may_block = !is_ready(is_reverse, item_bytes) || is_trying;
+    void begin(stream on, bool may_block, Pack&& pack) {
         require_state(!is_active(),
                       "an exchange is active already: wait for it before the next start");
         try {
-            on_->let_wait(on, up_);
             pack();
             on_->record(down_, on);
             may_block ? on_->wait(down_) : comm_.add_work(this);
         } catch (...) {
             const error why = current_error();
-            fail_on_host(why);
+            fail_messages(why);
             throw why;
         }
-        if (may_block) start_on_host();
+        if (may_block) start_messages();
         phase_ = may_block ? phase::exchanging : phase::packing;
     }
 
+    /// @brief Whether messages through the host wait for nobody when they start next, with items of a size.
+    bool is_ready(bool is_reverse, std::size_t item_bytes);
+    /// @brief The stream waits until memory of the exchange before is unused; `pack` begins with it.
+    void let_wait_for_last(stream on) { on_->let_wait(on, up_); }
     /// @brief Until the device uses nothing of an exchange before; to be called before memory is given back.
     void wait_until_unused() { on_->wait(up_); }
     /// @brief As above, and ends an exchange that was not waited for; what derives from this calls it in its
     /// destructor.
     void settle() noexcept;
 
-    virtual void start_on_host() = 0;
-    virtual void fail_on_host(const error& why) = 0;
-    virtual bool test_on_host() = 0;
-    virtual void wait_on_host() = 0;
-    virtual bool is_active_on_host() const = 0;
+    virtual void start_messages() = 0;
+    virtual void fail_messages(const error& why) = 0;
+    virtual bool test_messages() = 0;
+    virtual void wait_for_messages() = 0;
+    virtual bool are_messages_active() const = 0;
     /// @brief Enqueues what brings the result up.
     virtual void unpack(stream on) = 0;
 
   private:
     enum class phase { idle, packing, exchanging };
 
-    bool is_ready(bool is_reverse, std::size_t item_bytes);
     void leave_packing() noexcept;
     template <class Part>
     auto look(Part&& part);

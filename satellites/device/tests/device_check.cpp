@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <array>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 
+#include "aware_mpi.hpp"
 #include "crossdock/device_exchange.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "support.hpp"
@@ -22,8 +26,10 @@ bool is_mock() { return device::open()->name() == "mock"; }
 std::vector<std::shared_ptr<driver>> schedules(int num) {
     if (!is_mock()) return {device::open()};
     std::vector<std::shared_ptr<driver>> all;
-    for (int seed = 1; seed <= num; ++seed)
+    for (int seed = 1; seed <= num; ++seed) {
         all.push_back(device::open("mock:" + std::to_string(seed)));
+        make_mpi_know(all.back());
+    }
     return all;
 }
 
@@ -35,8 +41,12 @@ class Device : public testing::Test {
         MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
         const std::string regions = num_ranks == 1 ? "1x1" : "1," + std::to_string(num_ranks - 1);
         world.emplace(MPI_COMM_WORLD, context_options{.topology = regions});
+        make_mpi_know(on);
     }
-    ~Device() override { world->close(); }
+    ~Device() override {
+        EXPECT_FALSE(was_sent_memory_changed());
+        world->close();
+    }
 
     pattern own(const std::vector<pattern>& all) const {
         return all[static_cast<std::size_t>(rank)];
@@ -176,6 +186,77 @@ TEST_F(DeviceNeighbor, HasTheHostsBitsOfEveryPatternInEverySchedule) {
     }
 }
 
+// Values of a type, in one message or in many parts; in reverse as the host combines reproducibly.
+template <class T, class Op>
+void compare_direct(const context& world, const pattern& p, const std::shared_ptr<driver>& on,
+                    std::size_t max_message_bytes, Op op, std::uint64_t seed) {
+    const neighbor_options options{.reproducible = true};
+    crossdock::neighbor_exchange host(world, p, options);
+    device::neighbor_exchange there(
+        world, p, {.max_message_bytes = max_message_bytes, .reproducible = true}, on, "direct");
+    arrays<T> a(*on, p, seed);
+    for (int round = 0; round < 2; ++round) {
+        a.start(there);
+        there.wait(a.by);
+        EXPECT_FALSE(there.on_host().is_active());
+        host.forward(a.x, a.y);
+        EXPECT_EQ(a.slots_there(), a.y);
+        there.start_reverse(a.slots.span(), a.items.span(), op, a.by);
+        there.wait(a.by);
+        host.reverse(a.y, a.x, op);
+        EXPECT_EQ(a.items.get(a.by), a.x);
+    }
+}
+
+class DeviceDirect : public Device {
+  protected:
+    // Of a real device, only with an MPI that takes its memory.
+    void SetUp() override {
+        try {
+            const device::neighbor_exchange any(*world, own(test::ring_pattern(num_ranks)), {}, on,
+                                                "direct");
+        } catch (const error& fault) {
+            GTEST_SKIP() << fault.what();
+        }
+    }
+};
+
+TEST_F(DeviceDirect, HasTheHostsBitsOfEveryPatternInEverySchedule) {
+    for (const auto& one : schedules(4)) {
+        for (const auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
+            SCOPED_TRACE(name);
+            const auto p = own(patterns);
+            compare_direct<double>(*world, p, one, 0, sum{}, seed(20));
+            compare_direct<float>(*world, p, one, 12, maximum{}, seed(21));
+            compare_direct<std::int64_t>(*world, p, one, 1, minimum{}, seed(22));
+        }
+    }
+}
+
+// What a device cannot combine goes through the host.
+TEST_F(DeviceDirect, LetsTheHostCombineByOtherOperations) {
+    const auto p = own(test::random_pattern(num_ranks));
+    compare_direct<double>(*world, p, on, 0, std::multiplies<>{}, seed(23));
+    compare_direct<signed char>(*world, p, on, 0, sum{}, seed(24));
+}
+
+TEST_F(DeviceDirect, CombinesItemsThatAreArrays) {
+    const auto p = own(test::random_pattern(num_ranks));
+    using item = std::array<double, 3>;
+    device::neighbor_exchange there(*world, p, {}, on, "direct");
+    crossdock::neighbor_exchange host(*world, p, {.reproducible = true});
+    arrays<double> a(*on, p, seed(25), 3);
+    const auto items_of = []<class T>(T* values, count_t size) {
+        return std::span(reinterpret_cast<item*>(values), static_cast<std::size_t>(size));
+    };
+    there.start_reverse(items_of(a.slots.data(), p.num_slots),
+                        items_of(a.items.data(), p.num_items), sum{}, a.by);
+    EXPECT_FALSE(there.on_host().is_active());
+    there.wait(a.by);
+    host.reverse(items_of(a.y.data(), p.num_slots), items_of(a.x.data(), p.num_items), sum{});
+    EXPECT_EQ(a.items.get(a.by), a.x);
+}
+
 // Items of a size that nothing is ready for, and of three bytes.
 TEST_F(DeviceNeighbor, TakesItemsOfAnySize) {
     const auto p = own(test::scattered_slots_pattern(num_ranks));
@@ -213,10 +294,11 @@ TEST_F(DeviceNeighbor, GoesOnWhileRoutesAreTried) {
 // What a program that is in a hurry does: two exchanges at once, each started on one stream and waited for on another,
 // with arrays that the streams fill and read. True if all is as on the host.
 bool is_right_in_a_hurry(const context& world, const pattern& p, const std::shared_ptr<driver>& on,
-                         std::uint64_t seed) {
+                         std::uint64_t seed, const std::string& path) {
     crossdock::neighbor_exchange host(world, p, {.route = "direct"});
-    device::neighbor_exchange first(world, p, {.route = "direct"}, on);
-    device::neighbor_exchange second(world, p, {.route = "three_step"}, on);
+    make_mpi_know(on);
+    device::neighbor_exchange first(world, p, {.route = "direct"}, on, path);
+    device::neighbor_exchange second(world, p, {.route = "three_step"}, on, path);
     const own_stream in(*on), out(*on);
     const arrays a(*on, p, seed + 100), b(*on, p, seed + 100);
     std::vector<std::unique_ptr<arrays<>>> rounds;  // sources, and where results go
@@ -241,28 +323,40 @@ bool is_right_in_a_hurry(const context& world, const pattern& p, const std::shar
         wait(first, round, a);
     }
     on->wait_for(in);
-    bool is_right = true;
+    bool is_right = !was_sent_memory_changed();
     for (const auto& round : rounds) is_right = round->slots.get(out) == round->y && is_right;
     return is_right;
 }
 
-TEST_F(DeviceNeighbor, IsRightInAHurryInEverySchedule) {
-    const auto p = own(test::scattered_slots_pattern(num_ranks));
+void expect_right_in_a_hurry(const context& world, const pattern& p, const std::string& path,
+                             std::uint64_t seed) {
     for (const auto& one : schedules(20))
-        EXPECT_TRUE(is_right_in_a_hurry(*world, p, one, seed(5))) << one->description();
+        EXPECT_TRUE(is_right_in_a_hurry(world, p, one, seed, path)) << one->description();
+}
+
+TEST_F(DeviceNeighbor, IsRightInAHurryInEverySchedule) {
+    expect_right_in_a_hurry(*world, own(test::scattered_slots_pattern(num_ranks)), "staged",
+                            seed(5));
+}
+TEST_F(DeviceDirect, IsRightInAHurryInEverySchedule) {
+    expect_right_in_a_hurry(*world, own(test::scattered_slots_pattern(num_ranks)), "direct",
+                            seed(5));
 }
 
 TEST_F(DeviceNeighbor, AForgottenSynchronizationShows) {
     if (!is_mock()) GTEST_SKIP() << "a device may be in time by chance";
     const auto p = own(test::scattered_slots_pattern(num_ranks));
     if (!any(!p.receives.indices.empty())) GTEST_SKIP() << "nothing travels";
-    for (const std::string mistake : {"", ":is_complete", ":record", ":let_wait"}) {
-        bool shows = false;
-        for (int i = 1; i <= 20 && !shows; ++i) {
-            const auto other = device::open("mock:" + std::to_string(i) + mistake);
-            shows = any(!is_right_in_a_hurry(*world, p, other, seed(6)));
+    for (const std::string path : {"staged", "direct"}) {
+        for (const std::string mistake : {"", ":is_complete", ":record", ":let_wait"}) {
+            bool shows = false;
+            const int num_seeds = mistake.empty() ? 20 : 400;
+            for (int i = 1; i <= num_seeds && !shows; ++i) {
+                const auto other = device::open("mock:" + std::to_string(i) + mistake);
+                shows = any(!is_right_in_a_hurry(*world, p, other, seed(6), path));
+            }
+            EXPECT_EQ(shows, !mistake.empty()) << path << mistake;
         }
-        EXPECT_EQ(shows, !mistake.empty()) << mistake;
     }
 }
 
@@ -297,14 +391,15 @@ errc code_of(Call&& call) {
     return errc::success;
 }
 
-TEST_F(DeviceNeighbor, AStartThatFailsFailsForThoseWhoNeedItsItems) {
-    const auto p = own(test::all_to_all_pattern(num_ranks));
-    device::neighbor_exchange there(*world, p, {.route = "direct"}, on);
-    arrays a(*on, p, seed(8));
+// Exchanges that fail on one rank after another, and then one that does not.
+void expect_faults_told(const context& world, const pattern& p, const std::shared_ptr<driver>& on,
+                        std::uint64_t seed, const std::string& path) {
+    device::neighbor_exchange there(world, p, {.route = "direct"}, on, path);
+    arrays a(*on, p, seed);
     const auto start = [&] { a.start(there); };
     const auto wait = [&] { there.wait(a.by); };
     const auto fails_on = [&](rank_t bad, std::span<const double> items, errc why) {
-        if (rank == bad) {
+        if (world.rank() == bad) {
             EXPECT_EQ(code_of([&] { there.start(items, a.slots.span(), a.by); }), why);
             EXPECT_FALSE(there.is_active());
         } else {
@@ -314,13 +409,41 @@ TEST_F(DeviceNeighbor, AStartThatFailsFailsForThoseWhoNeedItsItems) {
         EXPECT_EQ(a.slots_there(), a.y);
     };
     fails_on(0, a.x, errc::invalid_argument);
-    fails_on(num_ranks - 1, a.items.span().first(0), errc::size_mismatch);
+    fails_on(world.num_ranks() - 1, a.items.span().first(0), errc::size_mismatch);
     start();
     EXPECT_EQ(code_of(start), errc::invalid_state);
     wait();
     EXPECT_EQ(code_of(wait), errc::invalid_state);
-    crossdock::neighbor_exchange(*world, p).forward(a.x, a.y);
+    crossdock::neighbor_exchange(world, p).forward(a.x, a.y);
     EXPECT_EQ(a.slots_there(), a.y);
+}
+
+TEST_F(DeviceNeighbor, AStartThatFailsFailsForThoseWhoNeedItsItems) {
+    expect_faults_told(*world, own(test::all_to_all_pattern(num_ranks)), on, seed(8), "staged");
+}
+TEST_F(DeviceDirect, AStartThatFailsFailsForThoseWhoNeedItsItems) {
+    expect_faults_told(*world, own(test::all_to_all_pattern(num_ranks)), on, seed(8), "direct");
+    // Of several ranks the lowest tells its error, and of one the last.
+    const auto told = world->last_peer_error();
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->code(), num_ranks == 1 ? errc::size_mismatch : errc::invalid_argument);
+}
+
+// The others are done while the rank that failed starts nothing more.
+TEST_F(DeviceDirect, MessagesToAStartThatFailedAreTakenLater) {
+    const auto p = own(test::all_to_all_pattern(num_ranks));
+    {
+        device::neighbor_exchange there(*world, p, {}, on, "direct");
+        arrays a(*on, p, seed(26));
+        if (rank == 0) {
+            EXPECT_EQ(code_of([&] { there.start(a.x, a.slots.span(), a.by); }),
+                      errc::invalid_argument);
+        } else {
+            a.start(there);
+            EXPECT_EQ(code_of([&] { there.wait(a.by); }), errc::peer_failed);
+        }
+    }
+    compare_direct<double>(*world, p, on, 0, sum{}, seed(27));
 }
 
 TEST_F(DeviceNeighbor, AContextStaysOpenWhileAnExchangeIsActive) {
@@ -334,9 +457,44 @@ TEST_F(DeviceNeighbor, AContextStaysOpenWhileAnExchangeIsActive) {
 
 TEST_F(DeviceNeighbor, SaysWhichDeviceAndPath) {
     const auto p = own(test::ring_pattern(num_ranks));
-    const device::neighbor_exchange there(*world, p, {.route = "direct"}, on);
-    EXPECT_TRUE(there.explain().starts_with("device  " + on->description() + "\npath    staged"));
-    EXPECT_TRUE(there.explain().ends_with("\n" + there.on_host().explain()));
+    const auto explain = [&](const context& where, const std::string& path) {
+        const device::neighbor_exchange there(where, p, {}, on, path);
+        EXPECT_TRUE(there.explain().ends_with("\n" + there.on_host().explain()));
+        return there.explain();
+    };
+    const std::string begin = "device  " + on->description() + "\npath    ";
+    EXPECT_TRUE(explain(*world, "staged").starts_with(begin + "staged: as given\n"));
+    EXPECT_EQ(code_of([&] { explain(*world, "fast"); }), errc::invalid_argument);
+    if (!is_mock()) return;
+    EXPECT_TRUE(explain(*world, "direct").starts_with(begin + "direct: as given\n"));
+    EXPECT_TRUE(explain(*world, "auto").starts_with(begin + "staged: the machine "))
+        << explain(*world, "auto");
+    let_mpi_say(rank > 0);
+    EXPECT_TRUE(explain(*world, "auto").starts_with(begin + "staged: "));
+    EXPECT_EQ(code_of([&] { explain(*world, "direct"); }), errc::invalid_state);
+    let_mpi_say(true);
+}
+
+// A ring of one item in each message: copies are what differs.
+TEST_F(DeviceNeighbor, TakesTheCheaperPath) {
+    if (!is_mock()) GTEST_SKIP() << "an MPI may not take its memory";
+    const auto p = own(test::ring_pattern(num_ranks));
+    auto m = default_machine();
+    auto& costs = m.device.emplace();
+    costs.levels = m.levels;
+    m.sources["device"] = "assumed";
+    const auto explain = [&](double copy_seconds, const neighbor_options& options) {
+        m.device->copy.latency_seconds = copy_seconds;
+        const auto explained =
+            device::neighbor_exchange(world->with_machine(m), p, options, on).explain();
+        return explained.substr(explained.find("path    ") + 8);
+    };
+    EXPECT_TRUE(explain(1e-3, {}).starts_with("direct: estimated: direct ")) << explain(1e-3, {});
+    EXPECT_NE(explain(1e-3, {}).find("us, of which copies 2000.000 us"), std::string::npos);
+    EXPECT_TRUE(explain(1e-3, {.route = "direct"}).starts_with("staged: a route was given"));
+    costs.levels[0].eager.latency_seconds = costs.levels[1].eager.latency_seconds =
+        costs.levels[2].eager.latency_seconds = costs.levels[3].eager.latency_seconds = 1e-2;
+    EXPECT_TRUE(explain(1e-6, {}).starts_with("staged: estimated: direct ")) << explain(1e-6, {});
 }
 
 TEST_F(Device, OnlyKnownDevicesOpen) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -127,12 +128,28 @@ constexpr fold_type fold_type_of() {
 }
 
 template <class Op>
+concept fold_operator =
+    std::is_same_v<Op, sum> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
+
+template <fold_operator Op>
 constexpr fold_operation fold_operation_of() {
-    static_assert(
-        std::is_same_v<Op, sum> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>,
-        "a device combines by sum, minimum or maximum");
     if (std::is_same_v<Op, minimum>) return fold_operation::minimum;
     return std::is_same_v<Op, maximum> ? fold_operation::maximum : fold_operation::sum;
+}
+
+/// @brief How a device combines items of type T, which may be arrays of numbers; nothing if it cannot.
+template <class T, class Op>
+std::optional<fold_call> fold_of() {
+    using value = typename operands<T, Op>::type;
+    if constexpr (foldable<value> && fold_operator<Op>) {
+        fold_call call;
+        call.width = static_cast<count_t>(operands<T, Op>::per_item);
+        call.operation = fold_operation_of<Op>();
+        call.type = fold_type_of<value>();
+        return call;
+    } else {
+        return std::nullopt;
+    }
 }
 
 }  // namespace device

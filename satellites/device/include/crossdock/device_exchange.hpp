@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,12 +19,12 @@ namespace device {
 
 /// @brief A `crossdock::neighbor_exchange` whose items and slots are in a device's memory.
 ///
-/// The items that travel are packed on the device, each once, and copied down to pinned memory of the host. An exchange
-/// on the host takes them to the other ranks. What has come is copied up and unpacked on the device. Results have the
-/// same bits as on the host.
+/// Items take one of two paths. *staged*: those that travel are packed on the device, each once, and copied down to
+/// pinned memory of the host. An exchange on the host takes them to the other ranks. What has come is copied up and
+/// unpacked on the device. *direct*: they are packed on the device in the order of the messages, and an MPI that can
+/// read and write memory of devices takes each message to its receiver. Results have the same bits as on the host.
 ///
-/// A start enqueues on its stream what brings the items down, and returns. The exchange on the host starts when that is
-/// done, inside `test`, `wait`, or any call of the library that waits; so a rank that calls none of them sends nothing.
+/// A start enqueues on its stream what packs the items, and returns. The messages start when that is done, inside `test`, `wait`, or any call of the library that waits; so a rank that calls none of them sends nothing.
 /// `wait` blocks the host until all messages have come, because MPI has no streams, and enqueues the rest on its
 /// stream: what is enqueued there afterwards finds the output complete. `test` does so as well when it returns true.
 ///
@@ -36,10 +37,14 @@ namespace device {
 /// being tried, waits on the host for its stream. After errc::peer_failed no slot has changed.
 class neighbor_exchange {
   public:
-    /// @param on  null: the one that `open()` finds
+    /// @param on    null: the one that `open()` finds
+    /// @param path  "staged", "direct", or "auto": what CROSSDOCK_DEVICE_PATH says, and else the cheaper one by the
+    /// machine's costs; staged where these, or an MPI for `direct`, are missing, or the options give a route
+    /// @throws error(errc::invalid_argument)  there is no such path, or ranks give different ones
+    /// @throws error(errc::invalid_state)     `path` is "direct", and this MPI takes no memory of the device
     /// @throws as the host's exchange and `open`; on all ranks or none
     neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {},
-                      std::shared_ptr<driver> on = nullptr);
+                      std::shared_ptr<driver> on = nullptr, const std::string& path = "auto");
     ~neighbor_exchange();
     neighbor_exchange(neighbor_exchange&&) noexcept;
     neighbor_exchange& operator=(neighbor_exchange&&) noexcept;
@@ -59,8 +64,9 @@ class neighbor_exchange {
                      std::size_t item_bytes, stream on);
 
     /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to), in the host's
-    /// order.
-    /// @param op  called on the host
+    /// order; on the path `direct` in that of the host's option `reproducible`.
+    /// @param op  the host calls it. On the path `direct` the device does what `fold_of` knows, and other operations
+    /// take the path `staged`.
     /// @throws as `start`
     template <lasting_items Slots, lasting_items Items, class Op>
     requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
@@ -72,10 +78,12 @@ class neighbor_exchange {
                                        const copy_list& list) mutable {
                 combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
             },
-            on);
+            on, fold_of<T, Op>());
     }
+    /// @param on_device  the same operation for the device, equal on all ranks
     void start_reverse_bytes(std::span<const std::byte> slots, std::span<std::byte> items,
-                             std::size_t item_bytes, combine_function combine, stream on);
+                             std::size_t item_bytes, combine_function combine, stream on,
+                             const std::optional<fold_call>& on_device = {});
 
     /// @brief True if the messages have come; the rest is then enqueued.
     /// @throws as of the host's exchange

@@ -1,0 +1,129 @@
+/// @file
+/// @brief Neighbor exchanges of a device's arrays by an MPI that reads and writes the device's memory: one hop, without
+/// the host.
+///
+///     start   on the stream: pack, event `down`
+///     later   once `down` is complete: MPI sends what is packed, and receives into other memory of the device
+///     wait    until that is complete; on the stream: unpack, event `up`
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crossdock/context.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/pattern.hpp"
+#include "staging.hpp"
+
+namespace crossdock::device {
+
+/// @brief Why MPI does not take memory of a device, or nothing if it does: it says so in a function of its own.
+std::string why_mpi_refuses(const driver& on);
+
+/// @brief A side of a pattern with one entry for each rank, by rank, and none that is empty.
+neighbor_list one_entry_for_each(const neighbor_list& side);
+
+/// @brief Messages of packed items, one for each neighbor, in parts as the host's exchange sends them.
+///
+/// A rank that fails sends its messages without items, and takes those of others later, so that none is left.
+class direct_messages {
+  public:
+    /// @param sends, receives  of `one_entry_for_each`; receives in reverse what it sends forward
+    /// @par Collective
+    /// Yes.
+    direct_messages(const communicator& comm, const neighbor_list& sends,
+                    const neighbor_list& receives, std::size_t max_message_bytes);
+    ~direct_messages();
+    direct_messages(const direct_messages&) = delete;
+    direct_messages& operator=(const direct_messages&) = delete;
+
+    /// @brief Sends from packed items, and receives into others.
+    void start(bool is_reverse, const std::byte* from, std::byte* to, std::size_t item_bytes);
+    void fail(bool is_reverse, std::size_t item_bytes, const error& why);
+    /// @throws error(errc::peer_failed)  a message has come without its items
+    bool test();
+    void wait();
+    bool is_active() const noexcept { return is_active_; }
+
+  private:
+    struct message {
+        rank_t peer;
+        count_t num_items;
+    };
+    struct late_messages;
+    struct part {
+        rank_t peer;
+        std::size_t first_byte;
+        int num_bytes;
+    };
+
+    static std::vector<message> messages_of(const neighbor_list& side);
+    std::vector<part> parts(bool of_sends, std::size_t item_bytes) const;
+
+    communicator comm_;
+    tag_block tag_;
+    std::size_t max_message_bytes_;
+    std::vector<message> messages_[2];  // received forward, sent forward
+    std::size_t item_bytes_ = neighbor_options{}.item_bytes;
+    std::vector<part> expected_;  // of this exchange
+    bool is_active_ = false;
+    std::vector<MPI_Request> requests_;
+    std::vector<MPI_Status> statuses_;
+    std::shared_ptr<std::vector<rank_t>>
+        untaken_;  // senders to a start of this rank that has failed
+};
+
+/// @brief What a device packs, and where it puts what comes.
+class direct_memory {
+  public:
+    /// @param sends, receives  of `one_entry_for_each`
+    direct_memory(driver& on, rank_t here, const neighbor_list& sends,
+                  const neighbor_list& receives);
+
+    void grow(std::size_t item_bytes);
+    bool has_room(std::size_t item_bytes) const;
+    void pack(bool is_reverse, const std::byte* items, const std::byte* slots,
+              std::size_t item_bytes, stream on);
+    /// @param fold  in reverse: the operation, the type, and the values of an item
+    void unpack(bool is_reverse, std::byte* target, fold_call fold, std::size_t item_bytes,
+                stream on);
+
+    const std::byte* packed() const { return packed_.get(); }
+    /// @brief In reverse the values of the items themselves come first.
+    std::byte* received(bool is_reverse, std::size_t item_bytes) const {
+        return received_.get() + (is_reverse ? bytes(num_groups_, item_bytes) : 0);
+    }
+    void abandon() noexcept;
+
+  private:
+    static std::size_t bytes(count_t num_items, std::size_t item_bytes) {
+        return static_cast<std::size_t>(num_items) * item_bytes;
+    }
+
+    driver* on_;
+    count_t num_sends_, num_receives_;
+    device_list sends_, receives_;  // items and slots in the order of the messages
+    // In reverse: which items get values, which values, and how many of each.
+    count_t num_groups_ = 0;
+    std::optional<device_list> items_, offsets_, values_;
+    device_memory packed_, received_;
+};
+
+/// @brief The path of an exchange, and why.
+struct path_choice {
+    bool is_direct = false;
+    std::string why;
+};
+
+/// @brief Chooses between "auto", "staged" and "direct": by what is said, what MPI can, and prices.
+/// @param host  the exchange that `staged` takes
+/// @par Collective
+/// Yes; blocks.
+/// @throws error(errc::invalid_state)  on all ranks: `direct` is said, but MPI cannot on one of them
+path_choice choose_path(const context& where, const driver& on, const std::string& said,
+                        const crossdock::neighbor_exchange& host, const neighbor_list& sends,
+                        const neighbor_list& receives, std::size_t item_bytes);
+
+}  // namespace crossdock::device
