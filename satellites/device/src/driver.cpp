@@ -73,7 +73,7 @@ constexpr driver_names cuda{"cuda", {"libcuda.so.1"}, false, "checked on one H10
 constexpr driver_names hip{"hip",
                            {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
                            true,
-                           "not yet compiled for a device, nor run on one"};
+                           "compiled and checked, not yet run on a device"};
 
 [[noreturn]] void refuse(const driver_names& of, const std::string& why) {
     throw error(errc::invalid_state, std::string(of.name) + ": " + why);
