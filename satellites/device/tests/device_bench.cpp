@@ -58,9 +58,9 @@ void send_by_hand(const pattern& p, const double* send, double* receive) {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
-// Prints the median over repetitions of the slowest rank's time.
+// The median over repetitions of the slowest rank's time.
 template <class Exchange>
-void time(const char* name, rank_t rank, int num_repetitions, Exchange&& exchange) {
+double median_seconds(int num_repetitions, Exchange&& exchange) {
     std::vector<double> times;
     for (int i = 0; i < num_repetitions + 5; ++i) {
         MPI_Barrier(MPI_COMM_WORLD);
@@ -71,7 +71,34 @@ void time(const char* name, rank_t rank, int num_repetitions, Exchange&& exchang
         if (i >= 5) times.push_back(took);
     }
     std::ranges::sort(times);
-    if (rank == 0) std::cout << ",\"" << name << "\":" << times[times.size() / 2];
+    return times[times.size() / 2];
+}
+
+template <class Exchange>
+void time(const char* name, rank_t rank, int num_repetitions, Exchange&& exchange) {
+    const double seconds = median_seconds(num_repetitions, exchange);
+    if (rank == 0) std::cout << ",\"" << name << "\":" << seconds;
+}
+
+// What a machine says of copies between a device and the host, while all ranks copy: the mean of both directions.
+protocol_parameters measure_copy(driver& on, int num_repetitions) {
+    const own_stream by(on);
+    const auto seconds = [&](count_t num_bytes) {
+        const device_array<std::byte> there(
+            on, std::vector<std::byte>(static_cast<std::size_t>(num_bytes)));
+        const pinned_array<std::byte> here(on, there.span().size());
+        return median_seconds(num_repetitions,
+                              [&] {
+                                  on.copy_down(here.data(), there.data(), here.span().size(), by);
+                                  on.wait_for(by);
+                                  on.copy_up(there.data(), here.data(), here.span().size(), by);
+                                  on.wait_for(by);
+                              }) /
+               2;
+    };
+    constexpr count_t few = 8, many = 1 << 22;
+    const double latency = seconds(few);
+    return {latency, std::max(seconds(many) - latency, 0.) / static_cast<double>(many - few)};
 }
 
 void measure(const context& world, const std::shared_ptr<driver>& on, const pattern& p,
@@ -128,8 +155,10 @@ void run(count_t num_items, int num_repetitions) {
     };
     print(R"({"schema":"crossdock.bench.device/1","configuration":)", configuration(),
           R"(,"device":")", on->description(), R"(","ranks":)", world.num_ranks(), R"(,"items":)",
-          num_items, R"(,"item_bytes":8,"repetitions":)", num_repetitions,
-          R"(,"median_seconds":[)");
+          num_items, R"(,"item_bytes":8,"repetitions":)", num_repetitions);
+    const auto copy = measure_copy(*on, num_repetitions);
+    print(R"(,"copy":{"latency_seconds":)", copy.latency_seconds, R"(,"seconds_per_byte":)",
+          copy.seconds_per_byte, R"(},"median_seconds":[)");
     for (const count_t num_each : {10, 100, 1000, 10000, 100000}) {
         const auto p = make_pattern(world.rank(), world.num_ranks(), num_items, num_each);
         print(num_each == 10 ? "" : "},", "\n{\"ghosts\":", p.num_slots);
