@@ -66,6 +66,7 @@ class Device : public testing::Test {
 using DeviceKernels = Device;
 using DeviceNeighbor = Device;
 using DeviceGather = Device;
+using DeviceSparse = Device;
 
 // Items and slots of a pattern, on the host and on a device.
 template <class T = double>
@@ -501,6 +502,69 @@ TEST_F(Device, OnlyKnownDevicesOpen) {
     EXPECT_EQ(code_of([] { (void)device::open("no_such"); }), errc::invalid_argument);
     for (const std::string name : {"mock:", "mock:x", "mock:1:", "mock:1:copy", "mock:1:record:"})
         EXPECT_EQ(code_of([&] { (void)device::open(name); }), errc::invalid_argument) << name;
+}
+
+// Messages of drawn lengths, some of them empty, to drawn ranks, this one among them.
+struct drawn_messages {
+    drawn_messages(rank_t num_ranks, std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        for (int i = 0; i < 6; ++i) {
+            destinations.push_back(
+                static_cast<rank_t>(random() % static_cast<unsigned>(num_ranks)));
+            counts.push_back(static_cast<count_t>(random() % 4));
+        }
+        values = draw<double>(std::accumulate(counts.begin(), counts.end(), count_t{0}), seed);
+    }
+    std::vector<rank_t> destinations;
+    std::vector<count_t> counts;
+    std::vector<double> values;
+};
+
+TEST_F(DeviceSparse, HasTheHostsBitsByEveryAlgorithmInEverySchedule) {
+    std::vector<std::string> algorithms{"auto"};
+    for (const auto& one : registered_exchange_algorithms())
+        if (!takes_one_size_only(one.method)) algorithms.push_back(one.example);
+    for (const auto& one : schedules(3)) {
+        const own_stream by(*one);
+        for (const auto& algorithm : algorithms) {
+            SCOPED_TRACE(algorithm);
+            const drawn_messages sent(num_ranks, seed(30));
+            const auto expected = sparse_exchange(*world, sent.destinations, sent.counts,
+                                                  sent.values, {.algorithm = algorithm});
+            // The stream fills what is sent.
+            const device_array<double> source(*one, sent.values);
+            const device_array<double> x(*one, std::vector<double>(sent.values.size()));
+            one->copy({x.data(), source.data(), nullptr, nullptr,
+                       static_cast<count_t>(sent.values.size()), 8},
+                      by);
+            auto came = device::sparse_exchange(*world, sent.destinations, sent.counts, x.span(),
+                                                by, {.algorithm = algorithm}, one);
+            EXPECT_EQ(came.sources, expected.sources);
+            EXPECT_EQ(came.counts, expected.counts);
+            EXPECT_EQ(came.displacements, expected.displacements);
+            const device_array<double> y(*one, std::vector<double>(came.values.size()));
+            one->copy({y.data(), came.values.data(), nullptr, nullptr,
+                       static_cast<count_t>(came.values.size()), 8},
+                      by);
+            EXPECT_EQ(y.get(by), expected.values);
+        }
+    }
+}
+
+TEST_F(DeviceSparse, FailsOnAllRanks) {
+    const own_stream by(*on);
+    const device_array<double> x(*on, {1, 2});
+    std::vector<double> in_host_memory(2);
+    const std::vector<rank_t> to{rank};
+    const auto code = [&](std::vector<count_t> counts, std::span<double> values) {
+        return code_of(
+            [&] { (void)device::sparse_exchange(*world, to, counts, values, by, {}, on); });
+    };
+    const std::span<double> wrong(in_host_memory);
+    EXPECT_EQ(code({2}, rank == 0 ? wrong : x.span()), errc::invalid_argument);
+    EXPECT_EQ(code({rank == 0 ? 3 : 2}, x.span()), errc::size_mismatch);
+    EXPECT_EQ(code({rank == 0 ? -1 : 2}, x.span()), errc::invalid_argument);
+    EXPECT_EQ(code({2}, x.span()), errc::success);
 }
 
 // Ids that are shared by chance: of a rank, of several, once or often, some of them flagged.

@@ -1,5 +1,5 @@
 /// @file
-/// @brief The neighbor exchange and the gather-scatter of arrays in a device's memory.
+/// @brief The neighbor exchange, the gather-scatter and the sparse exchange of arrays in a device's memory.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "crossdock/device.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 namespace device {
@@ -158,6 +159,49 @@ class gather_scatter {
                      const gather_call& how);
     std::unique_ptr<implementation> state_;
 };
+
+/// @brief What came in a sparse exchange: arranged on the host, with values on a device.
+template <class T>
+struct received : received_messages {
+    std::span<T> values;           ///< in memory of the device, messages one after the other
+    std::shared_ptr<void> memory;  ///< of the values; the last copy frees it
+
+    /// @brief The values of one message.
+    std::span<T> message(std::size_t index) const {
+        return values.subspan(static_cast<std::size_t>(displacements[index]),
+                              static_cast<std::size_t>(counts[index]));
+    }
+};
+
+received<std::byte> sparse_exchange_bytes(const context& where, const integer_range& destinations,
+                                          const integer_range& counts,
+                                          std::span<const std::byte> values, std::size_t item_bytes,
+                                          stream on, const exchange_options& options = {},
+                                          std::shared_ptr<driver> of = nullptr);
+
+/// @brief The `crossdock::sparse_exchange` of values in a device's memory, through memory of the host.
+///
+/// Waits for what the stream holds, and returns when the values that came are on the device: any stream may use them.
+/// @param values  `counts[i]` of them, one after the other, to rank `destinations[i]`; in memory that the device can
+/// use
+/// @param of      null: the one that `open()` finds
+/// @par Collective
+/// As on the host, with one reduction more.
+/// @throws as on the host and as `open`; on all ranks or none
+/// @throws error(errc::invalid_argument)  on all ranks: the device of one cannot use the memory
+template <std::ranges::contiguous_range Values>
+[[nodiscard]] auto sparse_exchange(const context& where, const integer_range& destinations,
+                                   const integer_range& counts, const Values& values, stream on,
+                                   const exchange_options& options = {},
+                                   std::shared_ptr<driver> of = nullptr) {
+    using T = std::ranges::range_value_t<Values>;
+    auto bytes =
+        sparse_exchange_bytes(where, destinations, counts, std::as_bytes(std::span(values)),
+                              sizeof(T), on, options, std::move(of));
+    return received<T>{std::move(static_cast<received_messages&>(bytes)),
+                       {reinterpret_cast<T*>(bytes.values.data()), bytes.values.size() / sizeof(T)},
+                       std::move(bytes.memory)};
+}
 
 }  // namespace device
 }  // namespace crossdock
