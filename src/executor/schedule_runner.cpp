@@ -227,8 +227,9 @@ void schedule_runner::complete(const schedule_task& task, rank_t origin, sender&
             }
             parts_[part] |= is_contributed;
             const counter_number counter = work_->sends[part].counter;
+            // Only this rank, which sends the part, looks at the counter.
             if (counter != no_counter)
-                own_buffer().counter(counter, half()).fetch_add(1, std::memory_order_release);
+                own_buffer().counter(counter, half()).fetch_add(1, std::memory_order_relaxed);
             send_if_filled(part, to);
         }
     }
