@@ -12,6 +12,7 @@
 /// | wait | `communicator::wait`, `communicator::progress`; `suspension` to wait on a stack of one's own |
 /// | tell MPI of an error | `error_code_of` |
 /// | take options of crossdock.h | `known_options` |
+/// | take handles of crossdock.h | `behind` |
 /// | combine values of types that a program names when it runs | `for_each_operation`, `bytes_update`, `bytes_write` |
 /// | go on with something while others wait | `background_work`, `communicator::add_work` |
 #pragma once
@@ -56,6 +57,17 @@ std::shared_ptr<shared_context> context_of(MPI_Comm comm);
 /// @brief A handle of C for a context, to be freed with `crossdock_context_free`. After an error functions of C call
 /// the handler of the context's own communicator, which is MPI_ERRORS_RETURN.
 [[nodiscard]] crossdock_context* new_handle_of(const context& where);
+
+struct pattern;
+struct neighbor_options;
+struct gather_options;
+
+/// @brief What a handle or options of C stand for; options that are null are the defaults.
+/// @throws error(errc::invalid_argument)  a handle is null; options are as `checked_size` refuses them
+const context& behind(const crossdock_context* handle);
+const pattern& behind(const crossdock_pattern* handle);
+neighbor_options behind(const crossdock_neighbor_options* options);
+gather_options behind(const crossdock_gather_options* options);
 
 /// @brief The status of the exception in flight; `crossdock_last_error` then has its sentence. Calls no error handler.
 crossdock_status remember_error() noexcept;

@@ -20,9 +20,7 @@ using crossdock::on_all_or_none;
 using crossdock::value_layout;
 using namespace crossdock::c;
 
-namespace {
-
-gather_options options_from(const crossdock_gather_options* options) {
+gather_options crossdock::c::options_from(const crossdock_gather_options* options) {
     const auto given =
         known_options<crossdock_gather_options>(options, CROSSDOCK_GATHER_OPTIONS_INIT);
     return {
@@ -43,6 +41,8 @@ gather_options options_from(const crossdock_gather_options* options) {
         .name = text_or(given.name, ""),
     };
 }
+
+namespace {
 
 template <class T, class Op>
 combine_values typed_combination(Op op) {

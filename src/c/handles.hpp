@@ -277,6 +277,7 @@ inline crossdock_traffic to_c(const traffic& t) {
 }
 
 neighbor_options options_from(const crossdock_neighbor_options* options);
+gather_options options_from(const crossdock_gather_options* options);
 
 /// @brief How many neighbors this rank has in a distributed graph; none without one.
 struct graph_degrees {

@@ -1,4 +1,5 @@
 #include "crossdock/extend.hpp"
+#include "handles.hpp"
 
 namespace crossdock {
 
@@ -29,5 +30,12 @@ std::shared_ptr<shared_context> context_of(MPI_Comm comm) {
     *known = found;
     return found;
 }
+
+const context& behind(const crossdock_context* handle) { return c::value_of(handle, "context"); }
+const pattern& behind(const crossdock_pattern* handle) { return c::value_of(handle, "pattern"); }
+neighbor_options behind(const crossdock_neighbor_options* options) {
+    return c::options_from(options);
+}
+gather_options behind(const crossdock_gather_options* options) { return c::options_from(options); }
 
 }  // namespace crossdock
