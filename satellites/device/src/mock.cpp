@@ -58,6 +58,10 @@ class mock final : public driver {
   public:
     mock(std::uint64_t seed, const std::string& forgotten)
         : random_(seed), seed_(seed), forgotten_(forgotten) {}
+    ~mock() override {
+        for (const auto& [memory, one] : device_) unused_.push_back(one);
+        for (const auto& one : unused_) munmap(one.begin, one.num_bytes + page_bytes());
+    }
 
     std::string name() const override { return "mock"; }
     std::string description() const override {
@@ -81,11 +85,12 @@ class mock final : public driver {
         open_all(false);
         return memory;
     }
-    // The addresses are never used again, so that whatever uses them later fails.
+    // The addresses are not used again as long as this lives, so that whatever uses them later fails.
     void free(void* memory) noexcept override {
         const auto found = device_.find(memory);
         if (found == device_.end()) return;
         madvise(found->second.begin, found->second.num_bytes, MADV_DONTNEED);
+        unused_.push_back(found->second);
         device_.erase(found);
     }
     void* allocate_pinned(std::size_t num_bytes) override {
@@ -183,8 +188,11 @@ class mock final : public driver {
     }
 
     void open_all(bool is_open) {
-        for (const auto& [memory, one] : device_)
-            mprotect(one.begin, one.num_bytes, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+        for (const auto& [memory, one] : device_) {
+            const int access = is_open ? PROT_READ | PROT_WRITE : PROT_NONE;
+            if (mprotect(one.begin, one.num_bytes, access) != 0)
+                throw error(errc::out_of_memory, "mock: the system has too many areas of memory");
+        }
     }
 
     void copy(void* to, const void* from, std::size_t num_bytes, const void* pinned,
@@ -232,6 +240,7 @@ class mock final : public driver {
     std::string forgotten_;
     std::map<const void*, block> device_;
     std::map<const void*, block> pinned_;
+    std::vector<block> unused_;
     std::map<void*, std::shared_ptr<event>> events_;
     // By number, so that the order does not depend on addresses.
     std::map<stream, queue> streams_{{nullptr, {}}};

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -520,33 +521,37 @@ struct drawn_messages {
     std::vector<double> values;
 };
 
+void compare_sparse(const context& world, const std::shared_ptr<driver>& on,
+                    const std::string& algorithm, std::uint64_t seed) {
+    const own_stream by(*on);
+    const drawn_messages sent(world.num_ranks(), seed);
+    const auto expected = sparse_exchange(world, sent.destinations, sent.counts, sent.values,
+                                          {.algorithm = algorithm});
+    // The stream fills what is sent.
+    const device_array<double> source(*on, sent.values);
+    const device_array<double> x(*on, std::vector<double>(sent.values.size()));
+    const auto copy = [&](double* to, const double* from, std::size_t size) {
+        on->copy({to, from, nullptr, nullptr, static_cast<count_t>(size), 8}, by);
+    };
+    copy(x.data(), source.data(), sent.values.size());
+    const auto came = device::sparse_exchange(world, sent.destinations, sent.counts, x.span(), by,
+                                              {.algorithm = algorithm}, on);
+    EXPECT_EQ(came.sources, expected.sources);
+    EXPECT_EQ(came.counts, expected.counts);
+    EXPECT_EQ(came.displacements, expected.displacements);
+    const device_array<double> y(*on, std::vector<double>(came.values.size()));
+    copy(y.data(), came.values.data(), came.values.size());
+    EXPECT_EQ(y.get(by), expected.values);
+}
+
 TEST_F(DeviceSparse, HasTheHostsBitsByEveryAlgorithmInEverySchedule) {
     std::vector<std::string> algorithms{"auto"};
     for (const auto& one : registered_exchange_algorithms())
         if (!takes_one_size_only(one.method)) algorithms.push_back(one.example);
     for (const auto& one : schedules(3)) {
-        const own_stream by(*one);
         for (const auto& algorithm : algorithms) {
             SCOPED_TRACE(algorithm);
-            const drawn_messages sent(num_ranks, seed(30));
-            const auto expected = sparse_exchange(*world, sent.destinations, sent.counts,
-                                                  sent.values, {.algorithm = algorithm});
-            // The stream fills what is sent.
-            const device_array<double> source(*one, sent.values);
-            const device_array<double> x(*one, std::vector<double>(sent.values.size()));
-            one->copy({x.data(), source.data(), nullptr, nullptr,
-                       static_cast<count_t>(sent.values.size()), 8},
-                      by);
-            auto came = device::sparse_exchange(*world, sent.destinations, sent.counts, x.span(),
-                                                by, {.algorithm = algorithm}, one);
-            EXPECT_EQ(came.sources, expected.sources);
-            EXPECT_EQ(came.counts, expected.counts);
-            EXPECT_EQ(came.displacements, expected.displacements);
-            const device_array<double> y(*one, std::vector<double>(came.values.size()));
-            one->copy({y.data(), came.values.data(), nullptr, nullptr,
-                       static_cast<count_t>(came.values.size()), 8},
-                      by);
-            EXPECT_EQ(y.get(by), expected.values);
+            compare_sparse(*world, one, algorithm, seed(30));
         }
     }
 }
@@ -648,6 +653,30 @@ TEST_F(DeviceGather, AStartThatFailsFailsForOthers) {
     there.start(y.span(), sum{}, by);
     there.wait(by);
     EXPECT_EQ(y.get(by), (std::vector<double>{3. * num_ranks, 3. * num_ranks, 4. * num_ranks}));
+}
+
+// Every step late in as many orders as CROSSDOCK_DEVICE_SCHEDULES says: with each seed one of the kinds of exchanges.
+TEST_F(Device, NoScheduleChangesAnything) {
+    if (!is_mock()) GTEST_SKIP() << "a device has one schedule";
+    const char* const asked = std::getenv("CROSSDOCK_DEVICE_SCHEDULES");
+    const int num_schedules = asked ? std::atoi(asked) : 60;
+    const auto p = own(test::scattered_slots_pattern(num_ranks));
+    const auto ids = draw_ids(seed(15), true);
+    crossdock::gather_scatter host(*world, ids);
+    int num_wrong = 0;
+    for (int i = 0; i < num_schedules; ++i) {
+        const auto one = device::open("mock:" + std::to_string(1000 + i));
+        if (i % 4 < 2) {
+            const std::string path = i % 4 == 0 ? "staged" : "direct";
+            num_wrong += !is_right_in_a_hurry(*world, p, one, seed(i), path);
+        } else if (i % 4 == 2) {
+            device::gather_scatter there(*world, ids, {}, one);
+            compare_gather<double>(host, there, *one, sum{}, {.transposed = i % 8 == 2}, seed(i));
+        } else {
+            compare_sparse(*world, one, "auto", seed(i));
+        }
+    }
+    EXPECT_EQ(num_wrong, 0);
 }
 
 }  // namespace
