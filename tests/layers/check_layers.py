@@ -36,7 +36,7 @@ LEFT_OF = {
     "drop_in": {"c"},
     "petsc": {"neighbor"},
     "hypre": {"pattern", "drop_in"},
-    "device": {"gather"},
+    "device": {"c"},
 }
 MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpi_advance", "gslib", "drop_in", "petsc", "hypre", "device"}
 

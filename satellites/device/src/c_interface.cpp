@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "crossdock/crossdock_device.h"
+#include "crossdock/device_exchange.hpp"
+#include "crossdock/extend.hpp"
+#include "owned.hpp"
+
+using namespace crossdock;
+using device::driver;
+
+struct crossdock_device {
+    std::shared_ptr<driver> value;
+};
+struct crossdock_device_neighbor_exchange {
+    device::neighbor_exchange value;
+    count_t num_items, num_slots;
+};
+struct crossdock_device_gather_scatter {
+    device::gather_scatter value;
+    count_t num_ids;
+};
+
+namespace {
+
+template <class Body>
+crossdock_status guarded(Body&& body) noexcept {
+    try {
+        body();
+        return CROSSDOCK_SUCCESS;
+    } catch (...) {
+        return remember_error();
+    }
+}
+
+template <class Pointer>
+auto& required(Pointer* pointer, const char* what) {
+    if (pointer == nullptr) throw error(errc::invalid_argument, std::string(what) + " is null");
+    return *pointer;
+}
+
+void give_text(char** result, const std::string& text) {
+    auto& given = required(result, "result");
+    given = static_cast<char*>(std::malloc(text.size() + 1));
+    if (given == nullptr) throw std::bad_alloc();
+    std::memcpy(given, text.c_str(), text.size() + 1);
+}
+
+std::shared_ptr<driver> driver_of(const crossdock_device* device) {
+    return device == nullptr ? nullptr : device->value;
+}
+std::string text_or_auto(const char* text) { return text == nullptr ? "auto" : text; }
+
+template <class T>
+std::span<T> array(T* data, count_t length, const char* what) {
+    if (length < 0) throw error(errc::invalid_argument, std::string(what) + " has a length < 0");
+    if (length > 0) required(data, what);
+    return {data, static_cast<std::size_t>(length)};
+}
+
+// Of the device, as long as it has to be.
+template <class T>
+std::span<T> values_at(std::conditional_t<std::is_const_v<T>, const void, void>* data,
+                       count_t length) {
+    return {static_cast<T*>(data), static_cast<std::size_t>(length)};
+}
+
+template <class Use>
+void with_value(MPI_Datatype datatype, Use&& use) {
+    const auto is_any = [&](auto... known) {
+        return datatype != MPI_DATATYPE_NULL && ((datatype == known) || ...);
+    };
+    if (is_any(MPI_DOUBLE, MPI_DOUBLE_PRECISION)) return use(double{});
+    if (is_any(MPI_FLOAT, MPI_REAL)) return use(float{});
+    if (is_any(MPI_INT, MPI_INT32_T, MPI_INTEGER)) return use(std::int32_t{});
+    if (is_any(MPI_LONG, MPI_LONG_LONG, MPI_INT64_T)) return use(std::int64_t{});
+    throw error(errc::invalid_argument,
+                "a device combines values of int, float, double and 64-bit integers only");
+}
+
+template <class Use>
+void with_operator(MPI_Op operation, Use&& use) {
+    if (operation == MPI_SUM) return use(sum{});
+    if (operation == MPI_MIN) return use(minimum{});
+    if (operation == MPI_MAX) return use(maximum{});
+    throw error(errc::invalid_argument, "a device combines by MPI_SUM, MPI_MIN and MPI_MAX only");
+}
+
+// Starts with what the datatype and the operation stand for. Where they stand for nothing, `fail` starts what fails for
+// all who need it.
+template <class Start, class Fail>
+void start_typed(MPI_Datatype datatype, MPI_Op operation, Start&& start, Fail&& fail) {
+    bool has_started = false;
+    try {
+        with_value(datatype, [&](auto zero) {
+            with_operator(operation, [&](auto op) {
+                has_started = true;
+                start(zero, op);
+            });
+        });
+    } catch (...) {
+        if (has_started) throw;
+        const auto why = current_error();
+        try {
+            fail();
+        } catch (const error&) {  // as it has to
+        }
+        throw why;
+    }
+}
+
+void copy(crossdock_device* device, std::size_t num_bytes, void* stream, auto&& enqueue) {
+    auto& on = *required(device, "device").value;
+    if (num_bytes == 0) return;
+    const device::pinned_memory pinned(on, num_bytes);
+    enqueue(on, pinned.get());
+    on.wait_for(stream);
+}
+
+}  // namespace
+
+crossdock_status crossdock_device_open(const char* name, crossdock_device** result) {
+    return guarded([&] {
+        required(result, "result");
+        *result = new crossdock_device{device::open(text_or_auto(name))};
+    });
+}
+
+crossdock_status crossdock_device_free(crossdock_device* device) {
+    return guarded([&] { delete device; });
+}
+
+crossdock_status crossdock_device_description(const crossdock_device* device, char** result) {
+    return guarded([&] { give_text(result, required(device, "device").value->description()); });
+}
+
+crossdock_status crossdock_device_allocate(crossdock_device* device, size_t num_bytes,
+                                           void** result) {
+    return guarded([&] {
+        required(result, "result");
+        *result = required(device, "device").value->allocate(num_bytes);
+    });
+}
+
+crossdock_status crossdock_device_deallocate(crossdock_device* device, void* memory) {
+    return guarded([&] {
+        if (memory != nullptr) required(device, "device").value->free(memory);
+    });
+}
+
+crossdock_status crossdock_device_copy_in(crossdock_device* device, void* to, const void* from,
+                                          size_t num_bytes, void* stream) {
+    return guarded([&] {
+        copy(device, num_bytes, stream, [&](driver& on, std::byte* pinned) {
+            std::memcpy(pinned, from, num_bytes);
+            on.copy_up(to, pinned, num_bytes, stream);
+        });
+    });
+}
+
+crossdock_status crossdock_device_copy_out(crossdock_device* device, void* to, const void* from,
+                                           size_t num_bytes, void* stream) {
+    return guarded([&] {
+        copy(device, num_bytes, stream, [&](driver& on, std::byte* pinned) {
+            on.copy_down(pinned, from, num_bytes, stream);
+            on.wait_for(stream);
+            std::memcpy(to, pinned, num_bytes);
+        });
+    });
+}
+
+crossdock_status crossdock_device_neighbor_exchange_create(
+    const crossdock_context* context, const crossdock_pattern* pattern,
+    const crossdock_neighbor_options* options, const crossdock_device* device, const char* path,
+    crossdock_device_neighbor_exchange** result) {
+    return guarded([&] {
+        const auto& where = behind(context);
+        const auto how = on_all_or_none(where.comm(), [&] {
+            required(pattern, "pattern");
+            required(result, "result");
+            return behind(options);
+        });
+        const auto& p = behind(pattern);
+        *result = new crossdock_device_neighbor_exchange{
+            device::neighbor_exchange(where, p, how, driver_of(device), text_or_auto(path)),
+            p.num_items, p.num_slots};
+    });
+}
+
+crossdock_status crossdock_device_neighbor_exchange_free(
+    crossdock_device_neighbor_exchange* exchange) {
+    return guarded([&] { delete exchange; });
+}
+
+crossdock_status crossdock_device_neighbor_exchange_start(
+    crossdock_device_neighbor_exchange* exchange, const void* items, void* slots, size_t item_bytes,
+    void* stream) {
+    return guarded([&] {
+        auto& [value, num_items, num_slots] = required(exchange, "exchange");
+        const auto bytes = static_cast<count_t>(item_bytes);
+        value.start_bytes(values_at<const std::byte>(items, num_items * bytes),
+                          values_at<std::byte>(slots, num_slots * bytes), item_bytes, stream);
+    });
+}
+
+crossdock_status crossdock_device_neighbor_exchange_start_reverse(
+    crossdock_device_neighbor_exchange* exchange, const void* slots, void* items,
+    MPI_Datatype datatype, MPI_Op operation, void* stream) {
+    return guarded([&] {
+        auto& one = required(exchange, "exchange");
+        start_typed(
+            datatype, operation,
+            [&](auto zero, auto op) {
+                using T = decltype(zero);
+                one.value.start_reverse(values_at<const T>(slots, one.num_slots),
+                                        values_at<T>(items, one.num_items), op, stream);
+            },
+            [&] { one.value.start_reverse_bytes({}, {}, 0, {}, stream); });
+    });
+}
+
+crossdock_status crossdock_device_neighbor_exchange_test(
+    crossdock_device_neighbor_exchange* exchange, void* stream, int* is_complete) {
+    return guarded([&] {
+        auto& given = required(is_complete, "is_complete");
+        given = required(exchange, "exchange").value.test(stream);
+    });
+}
+
+crossdock_status crossdock_device_neighbor_exchange_wait(
+    crossdock_device_neighbor_exchange* exchange, void* stream) {
+    return guarded([&] { required(exchange, "exchange").value.wait(stream); });
+}
+
+crossdock_status crossdock_device_neighbor_exchange_explain(
+    const crossdock_device_neighbor_exchange* exchange, char** result) {
+    return guarded([&] { give_text(result, required(exchange, "exchange").value.explain()); });
+}
+
+crossdock_status crossdock_device_gather_scatter_create(const crossdock_context* context,
+                                                        int64_t num_ids, const int64_t* ids,
+                                                        const crossdock_gather_options* options,
+                                                        const crossdock_device* device,
+                                                        crossdock_device_gather_scatter** result) {
+    return guarded([&] {
+        const auto& where = behind(context);
+        std::span<const int64_t> given;
+        const auto how = on_all_or_none(where.comm(), [&] {
+            required(result, "result");
+            given = array(ids, num_ids, "ids");
+            return behind(options);
+        });
+        *result = new crossdock_device_gather_scatter{
+            device::gather_scatter(where, given, how, driver_of(device)), num_ids};
+    });
+}
+
+crossdock_status crossdock_device_gather_scatter_free(crossdock_device_gather_scatter* shared) {
+    return guarded([&] { delete shared; });
+}
+
+crossdock_status crossdock_device_gather_scatter_start(crossdock_device_gather_scatter* shared,
+                                                       void* values, int64_t values_per_id,
+                                                       MPI_Datatype datatype, MPI_Op operation,
+                                                       int transposed, void* stream) {
+    return guarded([&] {
+        auto& one = required(shared, "shared");
+        const gather_call how{.transposed = transposed != 0, .values_per_id = values_per_id};
+        const auto start = [&](auto zero, auto op) {
+            using T = decltype(zero);
+            one.value.start(values_at<T>(values, one.num_ids * std::max<count_t>(values_per_id, 0)),
+                            op, stream, how);
+        };
+        start_typed(datatype, operation, start, [&] {
+            one.value.start(std::span<double>(), sum{}, stream, {how.transposed, 0});
+        });
+    });
+}
+
+crossdock_status crossdock_device_gather_scatter_test(crossdock_device_gather_scatter* shared,
+                                                      void* stream, int* is_complete) {
+    return guarded([&] {
+        auto& given = required(is_complete, "is_complete");
+        given = required(shared, "shared").value.test(stream);
+    });
+}
+
+crossdock_status crossdock_device_gather_scatter_wait(crossdock_device_gather_scatter* shared,
+                                                      void* stream) {
+    return guarded([&] { required(shared, "shared").value.wait(stream); });
+}
+
+crossdock_status crossdock_device_sparse_exchange(const crossdock_context* context,
+                                                  int64_t num_messages, const int* destinations,
+                                                  const int64_t* counts, const void* values,
+                                                  size_t value_bytes, const char* algorithm,
+                                                  const crossdock_device* device, void* stream,
+                                                  crossdock_device_messages* result) {
+    return guarded([&] {
+        const auto& where = behind(context);
+        on_all_or_none(where.comm(), [&] {
+            required(result, "result");
+            array(destinations, num_messages, "destinations");
+            array(counts, num_messages, "counts");
+        });
+        const auto to = array(destinations, num_messages, "destinations");
+        const auto lengths = array(counts, num_messages, "counts");
+        const auto num_values = std::accumulate(lengths.begin(), lengths.end(), count_t{0});
+        auto came = std::make_unique<device::received<std::byte>>(device::sparse_exchange_bytes(
+            where, to, lengths,
+            values_at<const std::byte>(
+                values, std::max<count_t>(num_values, 0) * static_cast<count_t>(value_bytes)),
+            value_bytes, stream, {.algorithm = text_or_auto(algorithm)}, driver_of(device)));
+        *result = {static_cast<int64_t>(came->num_messages()),
+                   came->sources.data(),
+                   came->counts.data(),
+                   came->displacements.data(),
+                   came->values.data(),
+                   nullptr};
+        result->owner = came.release();
+    });
+}
+
+crossdock_status crossdock_device_messages_free(crossdock_device_messages* messages) {
+    return guarded([&] {
+        auto& one = required(messages, "messages");
+        delete static_cast<device::received<std::byte>*>(std::exchange(one.owner, nullptr));
+    });
+}

@@ -1,0 +1,149 @@
+/* From C, exchanges of a device's arrays give what those of the host give. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crossdock/crossdock_device.h"
+
+#define NUM_OWNED 40
+
+static int rank = 0;
+
+static void check(int is_so, const char* what, int line) {
+    if (is_so) return;
+    fprintf(stderr, "rank %d, line %d: %s; %s\n", rank, line, what, crossdock_last_error());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+#define CHECK(is_so) check((is_so), #is_so, __LINE__)
+#define OK(call) CHECK((call) == CROSSDOCK_SUCCESS)
+
+static crossdock_device* device = NULL;
+
+static void* there(const void* values, size_t num_bytes) {
+    void* memory = NULL;
+    OK(crossdock_device_allocate(device, num_bytes, &memory));
+    OK(crossdock_device_copy_in(device, memory, values, num_bytes, NULL));
+    return memory;
+}
+
+static void check_there(const void* memory, const void* expected, size_t num_bytes) {
+    void* found = malloc(num_bytes);
+    CHECK(found != NULL);
+    OK(crossdock_device_copy_out(device, found, memory, num_bytes, NULL));
+    CHECK(memcmp(found, expected, num_bytes) == 0);
+    free(found);
+}
+
+static void check_neighbor(const crossdock_context* world, int num_ranks) {
+    /* Ghosts: the first two items of the next rank, and the first one of its own. */
+    const int64_t next = (rank + 1) % num_ranks * NUM_OWNED;
+    const int64_t first = (int64_t)rank * NUM_OWNED;
+    const int64_t needed[3] = {next, next + 1, first};
+    double x[NUM_OWNED], y[3] = {0, 0, 0};
+    for (int i = 0; i < NUM_OWNED; ++i) x[i] = 1.0 / (1 + rank * NUM_OWNED + i);
+
+    crossdock_pattern* pattern = NULL;
+    OK(crossdock_pattern_from_needed_range(world, first, NUM_OWNED, 3, needed, &pattern));
+    crossdock_neighbor_options options = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
+    options.reproducible = 1;
+    crossdock_neighbor_exchange* host = NULL;
+    crossdock_device_neighbor_exchange* halo = NULL;
+    OK(crossdock_neighbor_exchange_create(world, pattern, &options, &host));
+    CHECK(crossdock_device_neighbor_exchange_create(world, pattern, &options, device, "fast",
+                                                    &halo) == CROSSDOCK_INVALID_ARGUMENT);
+    OK(crossdock_device_neighbor_exchange_create(world, pattern, &options, device, NULL, &halo));
+    void* const items = there(x, sizeof x);
+    void* const slots = there(y, sizeof y);
+
+    OK(crossdock_device_neighbor_exchange_start(halo, items, slots, sizeof(double), NULL));
+    for (int is_complete = 0; !is_complete;)
+        OK(crossdock_device_neighbor_exchange_test(halo, NULL, &is_complete));
+    OK(crossdock_neighbor_exchange_start(host, x, y, MPI_DOUBLE));
+    OK(crossdock_neighbor_exchange_wait(host));
+    check_there(slots, y, sizeof y);
+
+    OK(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_DOUBLE, MPI_SUM,
+                                                        NULL));
+    OK(crossdock_device_neighbor_exchange_wait(halo, NULL));
+    OK(crossdock_neighbor_exchange_start_reverse(host, y, x, MPI_DOUBLE, MPI_SUM));
+    OK(crossdock_neighbor_exchange_wait(host));
+    check_there(items, x, sizeof x);
+
+    CHECK(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_CHAR, MPI_SUM,
+                                                           NULL) == CROSSDOCK_INVALID_ARGUMENT);
+    CHECK(crossdock_device_neighbor_exchange_wait(halo, NULL) == CROSSDOCK_INVALID_STATE);
+    char* text = NULL;
+    OK(crossdock_device_neighbor_exchange_explain(halo, &text));
+    CHECK(strncmp(text, "device  ", 8) == 0);
+    crossdock_free(text);
+
+    OK(crossdock_device_neighbor_exchange_free(halo));
+    OK(crossdock_neighbor_exchange_free(host));
+    OK(crossdock_pattern_free(pattern));
+    OK(crossdock_device_deallocate(device, items));
+    OK(crossdock_device_deallocate(device, slots));
+}
+
+static void check_gather(const crossdock_context* world, int num_ranks) {
+    const int64_t ids[4] = {7, 8, 100 + rank, 7};
+    const int64_t values[4] = {1, 10 + rank, 5, 2};
+    const int64_t expected[4] = {3 * num_ranks, 9 + num_ranks, 5, 3 * num_ranks};
+    crossdock_device_gather_scatter* shared = NULL;
+    OK(crossdock_device_gather_scatter_create(world, 4, ids, NULL, device, &shared));
+    void* const memory = there(values, sizeof values);
+    OK(crossdock_device_gather_scatter_start(shared, memory, 1, MPI_INT64_T, MPI_SUM, 0, NULL));
+    OK(crossdock_device_gather_scatter_wait(shared, NULL));
+    const int64_t most[4] = {3 * num_ranks, 0, 5, 3 * num_ranks};
+    int64_t found[4];
+    OK(crossdock_device_copy_out(device, found, memory, sizeof found, NULL));
+    CHECK(found[0] == expected[0] && found[3] == expected[3] && found[2] == 5);
+    CHECK(found[1] == 10 * num_ranks + num_ranks * (num_ranks - 1) / 2);
+    OK(crossdock_device_gather_scatter_start(shared, memory, 1, MPI_INT64_T, MPI_MAX, 0, NULL));
+    OK(crossdock_device_gather_scatter_wait(shared, NULL));
+    OK(crossdock_device_copy_out(device, found, memory, sizeof found, NULL));
+    CHECK(found[0] == most[0] && found[2] == most[2] && found[3] == most[3]);
+    OK(crossdock_device_gather_scatter_free(shared));
+    OK(crossdock_device_deallocate(device, memory));
+}
+
+static void check_sparse(const crossdock_context* world, int num_ranks) {
+    const int destinations[2] = {(rank + 1) % num_ranks, rank};
+    const int64_t counts[2] = {2, 1};
+    const float values[3] = {rank + 0.5F, rank + 0.25F, -1.0F};
+    void* const memory = there(values, sizeof values);
+    crossdock_device_messages came;
+    OK(crossdock_device_sparse_exchange(world, 2, destinations, counts, memory, sizeof(float), NULL,
+                                        device, NULL, &came));
+    const int before = (rank + num_ranks - 1) % num_ranks;
+    CHECK(came.num_messages == 2);
+    for (int i = 0; i < 2; ++i) {
+        const float two[2] = {before + 0.5F, before + 0.25F};
+        const float one = -1.0F;
+        const void* const at = (const float*)came.values + came.displacements[i];
+        CHECK(came.sources[i] == (came.counts[i] == 2 ? before : rank));
+        check_there(at, came.counts[i] == 2 ? (const void*)two : (const void*)&one,
+                    (size_t)came.counts[i] * sizeof(float));
+    }
+    OK(crossdock_device_messages_free(&came));
+    OK(crossdock_device_deallocate(device, memory));
+}
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int num_ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    crossdock_context* world = NULL;
+    OK(crossdock_context_create(MPI_COMM_WORLD, NULL, &world));
+    CHECK(crossdock_device_open("no_such", &device) == CROSSDOCK_INVALID_ARGUMENT);
+    OK(crossdock_device_open(NULL, &device));
+    check_neighbor(world, num_ranks);
+    check_gather(world, num_ranks);
+    check_sparse(world, num_ranks);
+    OK(crossdock_device_free(device));
+    OK(crossdock_context_close(world));
+    OK(crossdock_context_free(world));
+    MPI_Finalize();
+    return 0;
+}
