@@ -1,0 +1,88 @@
+// Views of Kokkos are exchanged as arrays are: those of the host, and unmanaged ones over memory of a device.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <Kokkos_Core.hpp>
+
+#include "crossdock/device_kokkos.hpp"
+#include "support.hpp"
+#include "tests/support/patterns.hpp"
+
+namespace crossdock::device_test {
+
+namespace {
+
+using space = Kokkos::DefaultHostExecutionSpace;
+template <class Data>
+using host_view = Kokkos::View<Data, Kokkos::LayoutRight, Kokkos::HostSpace>;
+template <class Data>
+using device_view = Kokkos::View<Data, Kokkos::LayoutRight, Kokkos::HostSpace,
+                                 Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+class KokkosViews : public testing::Test {
+  protected:
+    ~KokkosViews() override { world.close(); }
+
+    context world{MPI_COMM_WORLD};
+    const pattern p =
+        test::random_pattern(world.num_ranks())[static_cast<std::size_t>(world.rank())];
+    const std::shared_ptr<driver> on = device::open();
+};
+
+TEST_F(KokkosViews, OfTheHostAreExchangedThere) {
+    const auto num_items = static_cast<std::size_t>(p.num_items);
+    const auto num_slots = static_cast<std::size_t>(p.num_slots);
+    const host_view<double*> x("x", num_items), y("y", num_slots);
+    auto items = draw<double>(p.num_items, static_cast<std::uint64_t>(world.rank()));
+    std::vector<double> slots(num_slots);
+    std::copy(items.begin(), items.end(), x.data());
+    crossdock::neighbor_exchange halo(world, p), plain(world, p);
+    device::start(halo, x, y, space());
+    device::wait(halo, space());
+    plain.forward(items, slots);
+    EXPECT_TRUE(std::equal(slots.begin(), slots.end(), y.data()));
+    device::start_reverse(halo, y, x, sum{}, space());
+    device::wait(halo, space());
+    plain.reverse(slots, items, sum{});
+    EXPECT_TRUE(std::equal(items.begin(), items.end(), x.data()));
+}
+
+// Rows of a view of rank 2 are items.
+TEST_F(KokkosViews, OfADeviceAreExchangedThere) {
+    constexpr count_t width = 3;
+    auto items = draw<double>(p.num_items * width, static_cast<std::uint64_t>(world.rank()));
+    auto slots = draw<double>(p.num_slots * width, 7);
+    const device_array<double> from(*on, items), to(*on, slots);
+    const auto rows = [](const auto& array, count_t size) {
+        return device_view<double**>(array.data(), static_cast<std::size_t>(size),
+                                     static_cast<std::size_t>(width));
+    };
+    device::neighbor_exchange halo(world, p, {}, on);
+    device::start(halo, rows(from, p.num_items), rows(to, p.num_slots), space());
+    device::wait(halo, space());
+    crossdock::neighbor_exchange plain(world, p);
+    plain.start_bytes(std::as_bytes(std::span(items)), std::as_writable_bytes(std::span(slots)),
+                      sizeof(double) * static_cast<std::size_t>(width));
+    plain.wait();
+    EXPECT_EQ(to.get(nullptr), slots);
+}
+
+TEST_F(KokkosViews, WithGapsAreRefused) {
+    const host_view<double**> x("x", 4, 3);
+    const auto columns = Kokkos::subview(x, Kokkos::ALL(), std::make_pair(0, 2));
+    EXPECT_THROW(device::bytes_of_view(columns), error);
+}
+
+}  // namespace
+
+}  // namespace crossdock::device_test
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    testing::InitGoogleTest(&argc, argv);
+    Kokkos::initialize(argc, argv);
+    const int code = RUN_ALL_TESTS();
+    Kokkos::finalize();
+    MPI_Finalize();
+    return code;
+}
