@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""src/kernels.ptx is what nvcc makes of src/kernels.hpp, and assembles for newer devices. clang compiles src/kernels.hpp
-for devices of HIP, too.
+"""src/kernels.ptx is what nvcc makes of src/kernels.hpp, and assembles for newer devices. clang compiles
+src/kernels.hpp for devices of HIP, too.
 
 usage: ptx_test.py [--nvcc NVCC] [--clang CLANG --device-libraries FOLDER]   what is not given is not checked
 """
