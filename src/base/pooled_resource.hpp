@@ -33,7 +33,7 @@ class pooled_resource final : public std::pmr::memory_resource {
         return this == &other;
     }
 
-    static constexpr std::size_t num_sizes = 4 * 64;
+    static constexpr std::size_t num_sizes = std::size_t{4} * 64;
     std::array<std::vector<void*>, num_sizes> free_;
 };
 

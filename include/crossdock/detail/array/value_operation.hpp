@@ -83,9 +83,7 @@ class typed_operation final : public value_operation {
         const auto* const values = reinterpret_cast<const Travelling*>(from);
         for_each(positions.size(), failed_at, [&](std::size_t k) {
             const position_t p = positions[k];
-            if constexpr (has_identity) {  // so that nothing hangs on what is a guess
-                to[p] = static_cast<Travelling>(combine_(to[p], values[k]));
-            } else if (is_set[p]) {
+            if (has_identity || is_set[p] != 0) {  // with an identity, nothing hangs on a guess
                 to[p] = static_cast<Travelling>(combine_(to[p], values[k]));
             } else {
                 to[p] = values[k];
