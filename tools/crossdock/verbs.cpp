@@ -33,6 +33,9 @@ constexpr std::array verbs{
     verb_entry{"trace", "crossdock",
                "Run a program that uses the library, and write the timeline of its exchanges: "
                "crossdock trace -- mpirun -n 64 ./app"},
+    verb_entry{
+        "why", "crossdock-analyze",
+        "Say why a program hangs, from the lines that CROSSDOCK_WATCHDOG makes its ranks write"},
     verb_entry{"try", "crossdock",
                "Measure on this machine, under mpirun, whether crossdock pays for a pattern, and "
                "write a page with the answer"},

@@ -38,6 +38,7 @@ void add_demo(CLI::App& app, action& chosen);
 void add_try(CLI::App& app, action& chosen);
 void add_run(CLI::App& app, action& chosen);
 void add_trace(CLI::App& app, action& chosen);
+void add_why(CLI::App& app, action& chosen);
 
 /// @brief What main does: parses the arguments and runs the verb, which is one of these or of another
 /// program.
