@@ -276,13 +276,20 @@ class communicator {
     template <class Resource>
     Resource& resource() const {
         require_open();
-        for (const auto& kept : state_->resources) {
-            auto& one = *kept;
-            if (typeid(one) == typeid(Resource)) return static_cast<Resource&>(one);
-        }
+        if (auto* const known = find_resource<Resource>()) return *known;
         auto made = with_reserve([&] { return std::make_shared<Resource>(*this); });
         with_reserve([&] { state_->resources.push_back(made); });
         return *made;
+    }
+
+    /// @brief The same, or null where nobody has asked for it.
+    template <class Resource>
+    Resource* find_resource() const noexcept {
+        for (const auto& kept : state_->resources) {
+            auto& one = *kept;
+            if (typeid(one) == typeid(Resource)) return static_cast<Resource*>(&one);
+        }
+        return nullptr;
     }
 
     /// @brief Frees the duplicate and all resources. What was built on it can then only be closed and destroyed. Does
@@ -292,6 +299,9 @@ class communicator {
     /// @throws error(errc::invalid_state)  on any rank an exchange was started and not completed, or items of a stream
     /// were not drained; on all ranks. The communicator stays open.
     void close();
+
+    /// @brief As `close()`, where ranks may never meet again: waits for nobody, and frees nothing.
+    void abandon() const noexcept;
 
     bool is_open() const noexcept { return state_ && state_->duplicate != MPI_COMM_NULL; }
 

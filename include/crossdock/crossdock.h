@@ -77,7 +77,8 @@ typedef enum crossdock_status {
     CROSSDOCK_OUT_OF_MEMORY = 15,      ///< an allocation failed
     CROSSDOCK_INTERNAL = 16,           ///< a fault of the library itself
     CROSSDOCK_HANDLER_FAILED = 17,     ///< a handler of a stream has failed
-    CROSSDOCK_PEER_FAILED = 18         ///< another rank failed, and what this one needs is missing
+    CROSSDOCK_PEER_FAILED = 18,        ///< another rank failed, and what this one needs is missing
+    CROSSDOCK_TIMEOUT = 19             ///< a wait lasted longer than CROSSDOCK_WATCHDOG allows
 } crossdock_status;
 
 /// @brief What a region is to be.

@@ -30,6 +30,7 @@ enum class errc : int {
     internal = 16,           ///< a fault of the library itself
     handler_failed = 17,     ///< a handler of a stream has thrown
     peer_failed = 18,        ///< another rank failed, and what this one needs of it is missing
+    timeout = 19,            ///< a wait lasted longer than CROSSDOCK_WATCHDOG allows
 };
 
 /// @brief The enumerator's name, e.g. "count_mismatch".

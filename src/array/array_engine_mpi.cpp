@@ -8,6 +8,7 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../context/object_records_mpi.hpp"
 #include "../model/machine_mpi.hpp"
@@ -151,6 +152,7 @@ array_engine::array_engine(const context& where, count_t num_entries,
                            const array_settings& settings, std::size_t item_bytes,
                            const std::source_location& place) {
     const auto& comm = where.comm();
+    const collective_call now("making a distributed array", comm);
     const auto list = [&](named_values& values) {
         list_settings(values, where, num_entries, settings, item_bytes);
     };
@@ -247,6 +249,7 @@ auto array_engine::keeping_tags_on_error(Batch&& batch) {
 
 void array_engine::run(const array_batch& batch) {
     require_open();
+    const collective_call collective("a batch of a distributed array", comm());
     const watched_start now(state_->watch.get());
     const busy_mark mark(state_->is_in_batch);
     memory_reserve::keep();
@@ -288,6 +291,7 @@ void array_engine::run_rma(const array_batch& batch) {
 neighbor_exchange array_engine::prepare(std::span<const count_t> indices,
                                         std::vector<count_t>* kept) {
     require_open();
+    const collective_call now("preparing a batch", comm());
     memory_reserve::keep();
     std::optional<error> fault;
     try {

@@ -19,6 +19,7 @@
 #include "named_values_mpi.hpp"
 #include "progress_thread.hpp"
 #include "throw_error.hpp"
+#include "watchdog_mpi.hpp"
 
 namespace crossdock {
 
@@ -49,6 +50,7 @@ class open_communicators {
     void remove(MPI_Comm duplicate) {
         const std::scoped_lock lock(mutex_);
         std::erase_if(all_, [&](const communicator& one) { return one.get() == duplicate; });
+        if (all_.empty()) stop_watchdog();
     }
 
     // What this rank owes to others on any of them. Whoever owes it fails itself if that fails.
@@ -71,6 +73,7 @@ class open_communicators {
   private:
     static int close_all(MPI_Comm, int, void* self, void*) {
         auto& everything = *static_cast<open_communicators*>(self);
+        watchdog::note(rank_act::closes, nullptr, 0, 0);
         everything.are_ending_ = true;
         auto& all = everything.all_;
         if (!all.empty() && is_set(std::getenv("CROSSDOCK_CHECK")))
@@ -78,7 +81,13 @@ class open_communicators {
                          "crossdock: MPI_Finalize closes %zu communicators of this process\n",
                          all.size());
         try {
-            while (!all.empty()) communicator(all.back()).close();
+            while (!all.empty()) {
+                try {
+                    communicator(all.back()).close();
+                } catch (const error& fault) {
+                    if (fault.code() != errc::timeout) throw;  // else it is abandoned
+                }
+            }
         } catch (const mpi_error& failure) {
             return failure.mpi_code();
         } catch (...) {
@@ -131,6 +140,7 @@ void meet_to_duplicate(MPI_Comm user, bool makes_progress) {
     MPI_Request barrier = MPI_REQUEST_NULL;
     insist([&] { return MPI_Ibarrier(user, &barrier); });
     int num_failed = 0;
+    const watched_wait now("making a context", &any_leavable_wait);
     for (int is_complete = 0; !is_complete;) {
         if (makes_progress) open_communicators::of_process().progress();
         const int code = MPI_Test(&barrier, &is_complete, MPI_STATUS_IGNORE);
@@ -264,6 +274,8 @@ mpi_error::mpi_error(int mpi_code, const char* call)
 // What a rank needs to say what it fails with is there before the others are met.
 communicator::communicator(MPI_Comm user) : communicator() {
     require_usable(user);
+    const watched_wait now("making a context");
+    start_watchdog();
     find_place(user);
     auto& all_open = open_communicators::of_process();
     const bool may_meet = may_threads_meet();
@@ -274,6 +286,7 @@ communicator::communicator(MPI_Comm user) : communicator() {
     complete(
         *this,
         [&] {
+            check_watchdog();
             set_up();
             all_open.add(*this);
         },
@@ -436,7 +449,11 @@ void communicator::wait(MPI_Request& request) const {
             throw mpi_error(code, call);
         return false;
     };
-    for (int is_complete = 0; (has_work() || suspension::current()) && !is_complete;) {
+    const auto& known = watchdog::here();
+    const watched_wait now(known.call ? known.call : "a collective call", known.wait);
+    watchdog::note_wait();
+    for (int is_complete = 0;
+         (has_work() || suspension::current() || watchdog::is_on) && !is_complete;) {
         progress();
         is_answer(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
         if (!is_complete) pause_wait();
@@ -473,6 +490,7 @@ void discard_unread(const communicator& comm) {
 void communicator::close() {
     if (!is_open()) return;
     auto& all_open = open_communicators::of_process();
+    const collective_call now("closing a context", *this);
     if (all_open.are_ending()) {
         wait_for_all();  // others may still need what this rank owes them
     } else {
@@ -496,6 +514,18 @@ void communicator::close() {
     discard_unread(*this);
     all_open.remove(state_->duplicate);
     insist([this] { return MPI_Comm_free(&state_->duplicate); });
+}
+
+// What is left is never freed: messages may still be under way.
+void communicator::abandon() const noexcept {
+    state_->thread_end.reset();
+    static_cast<void>(state_->unfinished.release());
+    for (auto* const user : state_->users) user->note_closed();
+    static_cast<void>(new (std::nothrow) auto(std::move(state_->resources)));
+    std::erase_if(state_->work->all,
+                  [this](const added_work& one) { return one.by == state_.get(); });
+    open_communicators::of_process().remove(state_->duplicate);
+    state_->duplicate = MPI_COMM_NULL;
 }
 
 communicator_user::communicator_user(const communicator& comm)

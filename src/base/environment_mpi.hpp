@@ -50,9 +50,11 @@ class environment final : public communicator_resource {
     const std::string& cache() const noexcept { return values_[8]; }
     /// @brief CROSSDOCK_TRACE: the file that gets the timeline of all exchanges.
     const std::string& trace() const noexcept { return values_[9]; }
+    /// @brief CROSSDOCK_WATCHDOG: whether calls that all ranks make begin with a meeting.
+    const std::string& watchdog() const noexcept { return values_[10]; }
 
   private:
-    static constexpr std::size_t num_variables = 10;
+    static constexpr std::size_t num_variables = 11;
 
     std::array<std::string, num_variables> values_;
 };

@@ -22,6 +22,7 @@ const char* to_string(errc code) noexcept {
         case errc::out_of_memory: return "out_of_memory";
         case errc::handler_failed: return "handler_failed";
         case errc::peer_failed: return "peer_failed";
+        case errc::timeout: return "timeout";
         case errc::internal: return "internal";
     }
     return "unknown";

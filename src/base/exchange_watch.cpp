@@ -35,12 +35,25 @@ void exchange_watch::begin() noexcept {
         seconds_ = {};
     }
     go_in(activity::sending);
-    if (!std::exchange(has_begun_, true)) begin_ = entered_;
+    if (std::exchange(has_begun_, true)) return;
+    begin_ = entered_;
+    ++exchange_;
+    is_tested_ = false;
+    note(rank_act::started);
+}
+
+// One test after the other is one wait.
+void exchange_watch::enter(rank_act as) noexcept {
+    go_in(activity::waiting);
+    const bool is_test = as == rank_act::tests;
+    const bool goes_on = std::exchange(is_tested_, is_test) && is_test;
+    if (!goes_on) watchdog::note_wait();
 }
 
 void exchange_watch::go_in(activity first) noexcept {
     if (is_inside_) return;
     is_inside_ = true;
+    watchdog::here().object = this;
     if (has_region()) cali_begin_region(of_->name.c_str());
     activity_ = first;
     since_ = entered_ = clock_();
@@ -48,11 +61,15 @@ void exchange_watch::go_in(activity first) noexcept {
 
 void exchange_watch::leave() noexcept {
     if (!std::exchange(is_inside_, false)) return;
+    watchdog::here().object = nullptr;
     const double now = clock_();
     note_activity(now);
     inside_ += now - entered_;
     if (role_ != watched_role::part) trace(span_kind::call, entered_, now);
-    if (is_over_) note_exchange(now);
+    if (is_over_) {
+        note_exchange(now);
+        note(rank_act::ended);
+    }
     if (is_over_ || !is_started_) has_begun_ = is_over_ = false;
     if (has_region()) cali_end_region(of_->name.c_str());
 }
@@ -75,7 +92,7 @@ void exchange_watch::note_exchange(double now) noexcept {
 }
 
 activity exchange_watch::change(activity next) noexcept {
-    if (is_inside_) note_activity(clock_());
+    if (is_inside_ && is_sampled_) note_activity(clock_());
     return std::exchange(activity_, next);
 }
 
@@ -87,7 +104,7 @@ void exchange_watch::note_activity(double now) noexcept {
 }
 
 void exchange_watch::note_arrival(rank_t from) noexcept {
-    if (!is_inside_) return;
+    if (!is_inside_ || !is_sampled_) return;
     change(activity_);
     const double waited = seconds(activity::waiting);
     try {

@@ -9,6 +9,7 @@
 
 #include "crossdock/types.hpp"
 #include "trace_log.hpp"
+#include "watchdog.hpp"
 
 namespace crossdock {
 
@@ -73,7 +74,9 @@ class exchange_watch {
     explicit exchange_watch(std::shared_ptr<watched_object> of,
                             watched_role role = watched_role::whole,
                             double (*clock)() noexcept = steady_seconds)
-        : of_(std::move(of)), role_(role), clock_(clock) {}
+        : of_(std::move(of)), role_(role), clock_(clock), number_(of_->objects) {
+        note(rank_act::made);
+    }
 
     watched_object& object() const noexcept { return *of_; }
     const std::shared_ptr<watched_object>& shared() const noexcept { return of_; }
@@ -90,7 +93,7 @@ class exchange_watch {
         is_over_ = false;
     }
     /// @brief A test or wait begins.
-    void enter() noexcept { go_in(activity::waiting); }
+    void enter(rank_act as = rank_act::waits) noexcept;
     /// @brief A call ends.
     void leave() noexcept;
     /// @brief The exchange will be over with the present call.
@@ -99,8 +102,12 @@ class exchange_watch {
         is_over_ = has_begun_;
     }
 
-    /// @brief Null where what happens inside of the present exchange is not measured.
-    exchange_watch* details() noexcept { return is_sampled_ ? this : nullptr; }
+    /// @brief Null where what happens inside of the present exchange is not measured, and no wait is watched.
+    exchange_watch* details() noexcept { return is_sampled_ || watchdog::is_on ? this : nullptr; }
+    /// @brief Which object of its name this is, from 1.
+    count_t number() const noexcept { return number_; }
+    /// @brief The number of exchanges that were started, with the present one.
+    count_t exchange() const noexcept { return exchange_; }
     /// @brief The rank does something else from now on; does nothing outside of calls.
     /// @return what it did
     activity change(activity next) noexcept;
@@ -111,6 +118,7 @@ class exchange_watch {
 
   private:
     void go_in(activity first) noexcept;
+    void note(rank_act what) const noexcept { watchdog::note(what, of_.get(), number_, exchange_); }
     // Those of a part take place in calls of the whole.
     bool has_region() const noexcept { return role_ != watched_role::part && has_caliper(); }
     void note_exchange(double now) noexcept;
@@ -123,6 +131,9 @@ class exchange_watch {
     std::shared_ptr<watched_object> of_;
     watched_role role_;
     double (*clock_)() noexcept;
+    count_t number_;
+    count_t exchange_ = 0;
+    bool is_tested_ = false;  // and nothing else since
     bool has_begun_ = false;
     bool is_started_ = false;
     bool is_inside_ = false;
@@ -141,9 +152,10 @@ class exchange_watch {
 /// @brief A test or wait of an object that is watched, or is not.
 class watched_call {
   public:
-    explicit watched_call(exchange_watch* watch) noexcept : watch_(watch) {
+    explicit watched_call(exchange_watch* watch, rank_act as = rank_act::waits) noexcept
+        : watch_(watch) {
         if (watch_) [[unlikely]]
-            watch_->enter();
+            watch_->enter(as);
     }
     ~watched_call() {
         if (watch_) [[unlikely]]

@@ -1,12 +1,16 @@
 #include "crossdock/detail/base/suspension.hpp"
 
+#include <thread>
 #include <utility>
+
+#include "watchdog.hpp"
 
 namespace crossdock {
 
 namespace {
 
 thread_local suspension* of_this_thread = nullptr;
+thread_local wait_place place_of_thread;
 
 }  // namespace
 
@@ -14,8 +18,19 @@ thread_local suspension* of_this_thread = nullptr;
 // would use the address of the first one's.
 suspension* suspension::current() noexcept { return of_this_thread; }
 
+wait_place& watchdog::here() noexcept { return place_of_thread; }
+
 suspension* suspension::set_current(suspension* one) noexcept {
     return std::exchange(of_this_thread, one);
+}
+
+void pause_wait() {
+    watchdog::look();
+    auto* const one = suspension::current();
+    if (!one) return std::this_thread::yield();
+    const auto kept = std::exchange(watchdog::here(), {});  // others run on this thread
+    one->suspend();
+    watchdog::here() = kept;
 }
 
 }  // namespace crossdock

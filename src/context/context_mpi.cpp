@@ -4,6 +4,7 @@
 
 #include "../base/environment_mpi.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -74,6 +75,7 @@ context::context(const communicator& comm, const context_options& options)
 }
 
 void context::take(const context_options& options) {
+    const watched_wait now("making a context");
     agree_on(comm_, options);
     if (options.progress_thread) comm_.start_progress_thread();
     comm_.resource<object_records>().set_destination(options.report);

@@ -95,18 +95,20 @@ std::shared_ptr<watched_object> object_records::add(const char* kind, const std:
     made->kind = kind;
     made->name = name;
     made->trace = trace_ ? trace_->log() : nullptr;
+    static auto& named_in_lines = *new std::vector<std::shared_ptr<watched_object>>;
+    if (watchdog::is_on) named_in_lines.push_back(made);
     return objects_.emplace_back(std::move(made));
 }
 
 std::unique_ptr<exchange_watch> object_records::new_watch(const char* kind, const std::string& name,
                                                           const std::source_location& place,
                                                           watched_role role) {
-    if (!is_on()) return nullptr;
+    if (!is_measured() && !watchdog::is_on) return nullptr;
+    const auto clock = is_measured() ? steady_seconds : +[]() noexcept { return 0.0; };
     return with_reserve([&] {
-        auto made = std::make_unique<exchange_watch>(
-            add(kind, name.empty() ? place_name(place) : name), role);
-        ++made->object().objects;
-        return made;
+        auto of = add(kind, name.empty() ? place_name(place) : name);
+        ++of->objects;
+        return std::make_unique<exchange_watch>(std::move(of), role, clock);
     });
 }
 

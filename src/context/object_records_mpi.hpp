@@ -34,7 +34,7 @@ class object_records final : public communicator_resource {
                                               const std::source_location& place,
                                               watched_role role = watched_role::whole);
 
-    bool is_on() const noexcept { return trace_ || !destination_.empty() || has_caliper(); }
+    bool is_measured() const noexcept { return trace_ || !destination_.empty() || has_caliper(); }
 
     /// @brief This rank's part.
     std::vector<object_report> reports() const;

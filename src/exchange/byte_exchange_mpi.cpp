@@ -9,6 +9,7 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -319,6 +320,8 @@ byte_inbox exchange(const context& where, const bytes_to_send& to_send,
     const bool is_of_user = wish != memory_wish::never;
     const auto watch =
         is_of_user ? state.records().new_watch("sparse exchange", options.name, {}) : nullptr;
+    std::optional<collective_call> collective;
+    if (is_of_user) collective.emplace("a sparse exchange", comm);
     const watched_start now(watch.get());
     if (state.checks()) compare_common(where, options);
     const bool is_one_size = to_send.shape.items_per_message.has_value();

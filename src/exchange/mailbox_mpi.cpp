@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../base/collective_mpi.hpp"
+#include "../base/watchdog.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
@@ -204,6 +205,7 @@ void mailbox::pause() {
     // request.
     if (comm_.has_work()) comm_.progress();
     send_parts();
+    watchdog::look();
     if (++num_pauses_ % pauses_between_yields == 0) pause_wait();
 }
 

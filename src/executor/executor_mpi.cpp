@@ -6,6 +6,7 @@
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
@@ -501,6 +502,8 @@ void executor::wait() {
     int looks = 0;  // at memory alone
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
     // comes.
+    if (watch_ && watchdog::is_on) [[unlikely]]
+        return wait_described();
     while (comm_.has_work() || runner_->awaits_domain()) {
         if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
             take_arrived(&MPI_Waitsome);
@@ -525,6 +528,38 @@ void executor::wait() {
     note_all();
     if (!runner_->is_done()) run_tasks();
     finish();
+}
+
+// No call of MPI may block, nor hide who is awaited.
+void executor::wait_described() {
+    const watched_wait here(watchdog::here().call, this);
+    while (!test()) {
+        pause_wait();
+        advance();
+    }
+}
+
+void executor::describe(wait_facts& facts) const {
+    const auto is_open = [&](std::size_t number) {
+        int is_complete = 1;
+        if (requests_[number] != MPI_REQUEST_NULL)
+            MPI_Request_get_status(requests_[number], &is_complete, MPI_STATUS_IGNORE);
+        return is_complete == 0;
+    };
+    const auto add = [&](std::set<rank_t>& to, rank_t rank) {
+        to.insert(world_rank(comm_.get(), rank));
+    };
+    for (receive_number i; i < end_of_receives_; ++i) {
+        const auto& part = work().receives[i];
+        if (!is_open(receive_request(i, runner_->half()))) continue;
+        add(facts.awaited, part.peer);
+        facts.stage = facts.stage < 0 ? part.stage : std::min(facts.stage, part.stage);
+    }
+    for (send_number i; i < work().sends.end_index(); ++i) {
+        if (is_open(send_request(i, runner_->half()))) add(facts.open_sends, work().sends[i].peer);
+    }
+    for (const auto owner : runner_->all_awaited())
+        add(facts.awaited, buffer_.shared()->domain().rank_at(owner));
 }
 
 // Waits for one request after the other, to see who comes when.

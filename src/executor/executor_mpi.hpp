@@ -45,7 +45,9 @@ struct executor_setup {
 ///
 /// An exchange that others wait for is `background_work` of the communicator. The destructor does
 /// not communicate. That of an active executor leaves its buffers to the messages under way.
-class executor final : private background_work, private schedule_runner::sender {
+class executor final : private background_work,
+                       private schedule_runner::sender,
+                       public leavable_wait {
   public:
     /// @par Collective
     /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. In a domain
@@ -81,6 +83,7 @@ class executor final : private background_work, private schedule_runner::sender 
 
     /// @brief From the next start on, tells `details` what this rank does, unless that is null.
     void watch(exchange_watch* details) noexcept { watch_ = details; }
+    void describe(wait_facts& facts) const override;
     /// @brief What this rank sends in an exchange.
     const mpi_traffic& sent(const topology& regions);
 
@@ -123,6 +126,7 @@ class executor final : private background_work, private schedule_runner::sender 
     }
     void run_watched_tasks();
     void wait_for_each();
+    void wait_described();
     bool owes() const noexcept { return runner_->owes() || num_to_probe_ > 0; }
     void probe();
     void take_probed(receive_number part, MPI_Message& message, const MPI_Status& status);

@@ -306,6 +306,19 @@ void schedule_runner::look_at_pending(sender& to) {
     pending_.erase(kept, pending_.end());
 }
 
+std::vector<buffer_number> schedule_runner::all_awaited() const {
+    std::vector<buffer_number> all;
+    for (const auto& task : pending_) {
+        const auto owner = awaited_by(task);
+        if (owner != no_buffer && owner != work_->here) all.push_back(owner);
+    }
+    if (!all.empty() || !awaits_domain()) return all;
+    for (buffer_number other; other < buffers_.end_index(); ++other) {
+        if (other != work_->here) all.push_back(other);
+    }
+    return all;
+}
+
 void schedule_runner::end() {
     if (combine_) combine_ = nullptr;  // it may hold what the user wants back
     if (buffers_.size() == 1) return;  // nobody else looks

@@ -178,11 +178,10 @@ class schedule_runner {
     int num_tasks_left() const noexcept { return left_.num_tasks; }
     /// @brief Whose items the first task waits for that could not run; `no_buffer` if it waits for none.
     buffer_number awaited() const noexcept {
-        if (pending_.empty()) return no_buffer;
-        const auto& [number, next, origin] = pending_.front();
-        if (next == work_->tasks[static_cast<std::size_t>(number)].end_awaited) return no_buffer;
-        return work_->awaited[static_cast<std::size_t>(next)].buffer;
+        return pending_.empty() ? no_buffer : awaited_by(pending_.front());
     }
+    /// @brief The ranks of the domain that tasks wait for, some more than once; all others, where it is not known which.
+    std::vector<buffer_number> all_awaited() const;
 
     /// @brief What the function that combines has thrown here, if anything.
     const std::exception_ptr& thrown() const noexcept { return thrown_; }
@@ -226,6 +225,12 @@ class schedule_runner {
     // Of a part that is sent.
     enum part_state : char { is_contributed = 1, is_sent = 2, is_broken = 4 };
 
+    buffer_number awaited_by(const pending_task& task) const noexcept {
+        const auto next = static_cast<std::size_t>(task.next_awaited);
+        const bool awaits =
+            task.next_awaited < work_->tasks[static_cast<std::size_t>(task.number)].end_awaited;
+        return awaits ? work_->awaited[next].buffer : no_buffer;
+    }
     const exchange_buffer& buffer(buffer_number number) const { return buffers_[number]; }
     std::byte* slots(buffer_number number, std::size_t half) const {
         return slots_[half * buffers_.size() + static_cast<std::size_t>(number.value())];

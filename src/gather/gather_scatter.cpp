@@ -7,6 +7,7 @@
 
 #include "../base/rank_fault_mpi.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../context/object_records_mpi.hpp"
 #include "../neighbor/automatic_route.hpp"
@@ -468,6 +469,7 @@ struct gather_scatter::implementation final : background_work,
 
 gather_scatter::gather_scatter(const context& where, std::span<const count_t> ids,
                                const gather_options& options, const std::source_location& place) {
+    const collective_call now("making a gather-scatter", where.comm());
     std::optional<error> fault;
     const auto all = with_defaults(options);
     auto watch = where.comm().resource<object_records>().new_watch(gather_kind_name, options.name,
@@ -527,7 +529,7 @@ void gather_scatter::fail_start(bool transposed, std::size_t value_bytes, const 
 
 bool gather_scatter::test() {
     require_state(is_active(), no_operation);
-    const watched_call now(state().watch.get());
+    const watched_call now(state().watch.get(), rank_act::tests);
     return state().test();
 }
 

@@ -9,6 +9,7 @@
 #include "../base/environment_mpi.hpp"
 #include "../base/exchange_watch.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../context/object_records_mpi.hpp"
 #include "../select/route_gains.hpp"
@@ -54,6 +55,7 @@ void check_rank(const communicator& comm, const plan& p) {
 }
 
 constexpr const char* made_here = "a neighbor exchange";
+constexpr const char* making = "making a neighbor exchange";
 constexpr const char* exchange_kind_name = "neighbor exchange";
 
 const char* name_of(preparation p) {
@@ -154,6 +156,7 @@ plan_runs keep_one(const context& where, compilation found, const neighbor_optio
 
 plan_runs keep_given(const context& where, std::shared_ptr<const plan> given,
                      const neighbor_options& options) {
+    const collective_call now(making, where.comm());
     check_stages(*given);
     if (options.reproducible && given->is_deduplicated())
         throw error(errc::invalid_plan,
@@ -163,6 +166,7 @@ plan_runs keep_given(const context& where, std::shared_ptr<const plan> given,
 }
 
 plan_runs compile_plans(const context& where, const pattern& p, const neighbor_options& options) {
+    const collective_call now(making, where.comm());
     const auto list = [&](named_values& values) { list_options(values, where, options); };
     const equal_arguments same(made_here, list);
     const checked_pattern checked(p);
@@ -406,6 +410,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
 
     void prepare(std::size_t new_bytes) {
         require_idle();
+        const collective_call now("preparing a neighbor exchange", present().comm());
         require_item_bytes(new_bytes);
         check_guess(new_bytes);
         finish_empty();
@@ -472,12 +477,14 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     // A look at MPI costs more than a program that tests in its loop should pay each time.
     bool test() {
         if (look_clock::now() < next_look) return false;
-        const watched_call now(watch.get());
+        const watched_call now(watch.get(), rank_act::tests);
         const bool is_complete = look([&] { return active->test(); });
         if (is_complete) {
             complete();
         } else {
             next_look = look_clock::now() + pause_between_looks;
+            const watched_wait here(nullptr, active);
+            watchdog::look();
         }
         return is_complete;
     }
@@ -590,8 +597,9 @@ neighbor_exchange neighbor_exchange::duplicate() const {
     neighbor_options options;
     options.prepare = state().prepared;
     options.item_bytes = state().item_bytes;
+    const communicator comm = state().present().comm();
+    const collective_call now("duplicating a neighbor exchange", comm);
     auto runner = state().plans.leader().twin();
-    const communicator comm = runner->comm();
     auto fault = runner->prepare(options.prepare, options.item_bytes);
     std::unique_ptr<implementation> twin;
     attempt(comm.rank(), fault, [&] {
@@ -608,6 +616,7 @@ neighbor_exchange neighbor_exchange::updated(const pattern& p,
                                              std::span<const rank_t> changed) const {
     const auto& before = state().plans.leader();
     const auto& where = before.where();
+    const collective_call now("updating a neighbor exchange", where.comm());
     auto options = with_reserve([&] { return before.options(); });
     options.route = before.compiled()->route();
     options.item_bytes = state().item_bytes;
@@ -702,6 +711,7 @@ std::vector<std::byte> neighbor_exchange::forward_packed(std::span<const count_t
                                                          std::size_t value_bytes,
                                                          std::ptrdiff_t& width) {
     const auto& comm = state().present().comm();
+    const collective_call now("exchanging records", comm);
     const auto num_items = static_cast<std::size_t>(plan().num_items());
     std::optional<error> fault;
     count_t longest = 0;

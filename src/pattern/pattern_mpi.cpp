@@ -10,6 +10,7 @@
 #include "../base/collective_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "../exchange/exchange_words_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
@@ -265,6 +266,7 @@ neighbor_list receives_from(std::span<const need> needs) {
 template <class MakeRuns>
 pattern connect(const communicator& comm, count_t num_items, std::span<const count_t> needed,
                 MakeRuns&& make_runs) {
+    const collective_call now("making a pattern", comm);
     spoken_words words(comm);
     std::vector<owned_run> runs;
     words.attempt([&] {

@@ -13,6 +13,7 @@
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "../context/node_memory_mpi.hpp"
 #include "../context/object_records_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -245,6 +246,7 @@ stream_core::stream_core(const context& where, std::span<const stream_channel> c
                          stream_sink& sink, const stream_options& given,
                          const std::source_location& place) {
     const auto& comm = where.comm();
+    const collective_call now("making a stream", comm);
     check_stream(where, channels, given);
     auto options = with_reserve([&] { return given; });
     comm.resource<environment>();  // blocks here once

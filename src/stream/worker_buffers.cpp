@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "../base/watchdog.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
@@ -272,6 +273,7 @@ void worker_buffers::start_drain() {
     std::erase_if(drains_of_thread, [](const auto& one) { return one.expired(); });
     own_drain_ = with_reserve([&] { return std::make_shared<worker_buffers*>(this); });
     append_with_reserve(drains_of_thread, own_drain_);
+    watchdog::note_wait();
     state_.is_draining = true;
     filling_buffers_.cursors().set_refusing(true);
     filling_buffers_.leave_all(flush_cause::drain);
@@ -285,9 +287,11 @@ bool worker_buffers::test_drain() {
     if (!is_draining())
         throw error(errc::invalid_state,
                     "the drain of a stream has ended already; start another one");
-    if (state_.engine.num_phases() == state_.phase) progress();
+    if (state_.engine.num_phases() == state_.phase && progress() > 0) watchdog::note_wait();
     if (state_.engine.num_phases() == state_.phase) {
         progress_other_drains();
+        const watched_wait now("draining a stream", &any_leavable_wait);
+        watchdog::look();
         return false;
     }
     ++state_.phase;

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import builtins as _builtins
+
 __all__ = [
     "CountMismatchError", "CountOverflowError", "Error", "FileError", "HandlerFailedError", "IndexOutOfRangeError",
     "InternalError", "InvalidArgumentError", "InvalidPlanError", "InvalidRouteError", "InvalidStateError",
     "InvalidTopologyError", "MPIError", "OutOfMemoryError", "ParseError", "PeerFailedError", "RankOutOfRangeError",
-    "SizeMismatchError", "UnknownRouteError",
+    "SizeMismatchError", "TimeoutError", "UnknownRouteError",
 ]
 
 
@@ -94,12 +96,16 @@ class PeerFailedError(Error, RuntimeError):
     """Another rank failed, and what this one needs of it is missing."""
 
 
+class TimeoutError(Error, _builtins.TimeoutError):
+    """A wait lasted longer than CROSSDOCK_WATCHDOG allows."""
+
+
 # By the numbers of the library's statuses, from 1.
 _CLASSES = (
     InvalidArgumentError, InvalidTopologyError, UnknownRouteError, InvalidRouteError, SizeMismatchError,
     RankOutOfRangeError, IndexOutOfRangeError, CountMismatchError, CountOverflowError, FileError, ParseError,
     InvalidStateError, InvalidPlanError, MPIError, OutOfMemoryError, InternalError, HandlerFailedError,
-    PeerFailedError,
+    PeerFailedError, TimeoutError,
 )
 
 

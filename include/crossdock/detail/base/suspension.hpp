@@ -2,8 +2,6 @@
 /// @brief What a wait does between two looks.
 #pragma once
 
-#include <thread>
-
 #include "crossdock/detail/base/export.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
@@ -39,11 +37,7 @@ class suspension {
 inline constexpr int looks_at_memory = 32;
 
 /// @brief Gives the core away, or leaves this stack.
-inline void pause_wait() {
-    if (auto* const one = suspension::current())
-        one->suspend();
-    else
-        std::this_thread::yield();
-}
+/// @throws error(errc::timeout)  the wait has lasted as long as CROSSDOCK_WATCHDOG allows
+void pause_wait();
 
 }  // namespace crossdock
