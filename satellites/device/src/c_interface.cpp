@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
+#include <limits>
 #include <utility>
 
 #include "crossdock/crossdock_device.h"
@@ -64,8 +64,19 @@ std::span<T> array(T* data, count_t length, const char* what) {
 // Of the device, as long as it has to be.
 template <class T>
 std::span<T> values_at(std::conditional_t<std::is_const_v<T>, const void, void>* data,
-                       count_t length) {
-    return {static_cast<T*>(data), static_cast<std::size_t>(length)};
+                       count_t num_items, std::size_t values_per_item = 1) {
+    return {static_cast<T*>(data), static_cast<std::size_t>(num_items) * values_per_item};
+}
+
+// Of values that are counted; 0 where counts are wrong, which the exchange says.
+std::size_t bytes_of_all(std::span<const int64_t> counts, std::size_t value_bytes) {
+    const auto most = std::numeric_limits<count_t>::max() / std::max<std::size_t>(value_bytes, 1);
+    std::size_t num_values = 0;
+    for (const count_t count : counts) {
+        if (count < 0 || static_cast<std::size_t>(count) > most - num_values) return 0;
+        num_values += static_cast<std::size_t>(count);
+    }
+    return num_values * value_bytes;
 }
 
 template <class Use>
@@ -200,9 +211,8 @@ crossdock_status crossdock_device_neighbor_exchange_start(
     void* stream) {
     return guarded([&] {
         auto& [value, num_items, num_slots] = required(exchange, "exchange");
-        const auto bytes = static_cast<count_t>(item_bytes);
-        value.start_bytes(values_at<const std::byte>(items, num_items * bytes),
-                          values_at<std::byte>(slots, num_slots * bytes), item_bytes, stream);
+        value.start_bytes(values_at<const std::byte>(items, num_items, item_bytes),
+                          values_at<std::byte>(slots, num_slots, item_bytes), item_bytes, stream);
     });
 }
 
@@ -218,7 +228,8 @@ crossdock_status crossdock_device_neighbor_exchange_start_reverse(
                 one.value.start_reverse(values_at<const T>(slots, one.num_slots),
                                         values_at<T>(items, one.num_items), op, stream);
             },
-            [&] { one.value.start_reverse_bytes({}, {}, 0, {}, stream); });
+            // On the path of the others, who have an operation that devices know.
+            [&] { one.value.start_reverse_bytes({}, {}, 0, {}, stream, device::fold_call{}); });
     });
 }
 
@@ -308,12 +319,10 @@ crossdock_status crossdock_device_sparse_exchange(const crossdock_context* conte
         });
         const auto to = array(destinations, num_messages, "destinations");
         const auto lengths = array(counts, num_messages, "counts");
-        const auto num_values = std::accumulate(lengths.begin(), lengths.end(), count_t{0});
         auto came = std::make_unique<device::received<std::byte>>(device::sparse_exchange_bytes(
             where, to, lengths,
-            values_at<const std::byte>(
-                values, std::max<count_t>(num_values, 0) * static_cast<count_t>(value_bytes)),
-            value_bytes, stream, {.algorithm = text_or_auto(algorithm)}, driver_of(device)));
+            values_at<const std::byte>(values, 1, bytes_of_all(lengths, value_bytes)), value_bytes,
+            stream, {.algorithm = text_or_auto(algorithm)}, driver_of(device)));
         *result = {static_cast<int64_t>(came->num_messages()),
                    came->sources.data(),
                    came->counts.data(),

@@ -70,6 +70,9 @@ void let_mpi_say(bool takes_it) { is_willing = takes_it; }
 
 extern "C" {
 
+// For programs in C.
+void let_mpi_take_memory_of_the_device(void) { make_mpi_know(device::open()); }
+
 int MPIX_Query_mock_support(void) { return is_willing; }
 
 int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,

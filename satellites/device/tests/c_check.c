@@ -19,6 +19,9 @@ static void check(int is_so, const char* what, int line) {
 
 static crossdock_device* device = NULL;
 
+/* Of aware_mpi.cpp. */
+void let_mpi_take_memory_of_the_device(void);
+
 static void* there(const void* values, size_t num_bytes) {
     void* memory = NULL;
     OK(crossdock_device_allocate(device, num_bytes, &memory));
@@ -46,6 +49,7 @@ static void check_neighbor(const crossdock_context* world, int num_ranks) {
     OK(crossdock_pattern_from_needed_range(world, first, NUM_OWNED, 3, needed, &pattern));
     crossdock_neighbor_options options = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
     options.reproducible = 1;
+    options.route = "direct";
     crossdock_neighbor_exchange* host = NULL;
     crossdock_device_neighbor_exchange* halo = NULL;
     OK(crossdock_neighbor_exchange_create(world, pattern, &options, &host));
@@ -72,9 +76,21 @@ static void check_neighbor(const crossdock_context* world, int num_ranks) {
     CHECK(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_CHAR, MPI_SUM,
                                                            NULL) == CROSSDOCK_INVALID_ARGUMENT);
     CHECK(crossdock_device_neighbor_exchange_wait(halo, NULL) == CROSSDOCK_INVALID_STATE);
+    /* A mistake of rank 0 alone fails for rank 1, which gets its slots. */
+    if (rank == 0) {
+        CHECK(crossdock_device_neighbor_exchange_start_reverse(
+                  halo, slots, items, MPI_CHAR, MPI_SUM, NULL) == CROSSDOCK_INVALID_ARGUMENT);
+    } else {
+        OK(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_DOUBLE, MPI_SUM,
+                                                            NULL));
+        CHECK(crossdock_device_neighbor_exchange_wait(halo, NULL) ==
+              (rank == 1 ? CROSSDOCK_PEER_FAILED : CROSSDOCK_SUCCESS));
+    }
     char* text = NULL;
     OK(crossdock_device_neighbor_exchange_explain(halo, &text));
     CHECK(strncmp(text, "device  ", 8) == 0);
+    const char* const path = getenv("CROSSDOCK_DEVICE_PATH");
+    CHECK(path == NULL || strncmp(strstr(text, "path    ") + 8, path, strlen(path)) == 0);
     crossdock_free(text);
 
     OK(crossdock_device_neighbor_exchange_free(halo));
@@ -125,6 +141,17 @@ static void check_sparse(const crossdock_context* world, int num_ranks) {
                     (size_t)came.counts[i] * sizeof(float));
     }
     OK(crossdock_device_messages_free(&came));
+
+    /* Counts that no array has. */
+    const int64_t most = INT64_MAX;
+    const int64_t wrong[3][2] = {{most, 1}, {most / 2, 1}, {3, -1}};
+    const crossdock_status why[3] = {CROSSDOCK_COUNT_OVERFLOW, CROSSDOCK_SIZE_MISMATCH,
+                                     CROSSDOCK_INVALID_ARGUMENT};
+    for (int i = 0; i < 3; ++i)
+        CHECK(crossdock_device_sparse_exchange(world, 2, destinations, wrong[i], memory,
+                                               sizeof(float), NULL, device, NULL, &came) == why[i]);
+    CHECK(crossdock_device_sparse_exchange(world, 2, destinations, counts, memory, 0, NULL, device,
+                                           NULL, &came) == CROSSDOCK_INVALID_ARGUMENT);
     OK(crossdock_device_deallocate(device, memory));
 }
 
@@ -138,6 +165,7 @@ int main(int argc, char** argv) {
     OK(crossdock_context_create(MPI_COMM_WORLD, NULL, &world));
     CHECK(crossdock_device_open("no_such", &device) == CROSSDOCK_INVALID_ARGUMENT);
     OK(crossdock_device_open(NULL, &device));
+    let_mpi_take_memory_of_the_device();
     check_neighbor(world, num_ranks);
     check_gather(world, num_ranks);
     check_sparse(world, num_ranks);
