@@ -122,11 +122,12 @@ class _Exchange:
     def _start(self, function: str, prepare: Any, fallback: tuple[Any, ...], stream: int) -> None:
         """If arguments are wrong, this rank takes part with nothing, as the library does."""
         try:
-            arguments, self._kept = prepare()
+            arguments, arrays = prepare()
         except Exception:  # also what the producer of an array says
             getattr(_library, f"crossdock_{self._kind}_{function}")(self._handle, *fallback, ctypes.c_void_p(stream))
             raise
         _call(f"{self._kind}_{function}", self._handle, *arguments, ctypes.c_void_p(stream))
+        self._kept = arrays
 
     def test(self, stream: int = 0) -> bool:
         is_complete = ctypes.c_int()

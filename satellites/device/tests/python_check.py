@@ -1,6 +1,7 @@
 """Arrays of producers of our own, over the mock, are exchanged as NumPy's are by hand; on all ranks of MPI."""
 import ctypes
 import unittest
+import weakref
 
 import numpy
 from mpi4py import MPI
@@ -134,6 +135,20 @@ class Doors(unittest.TestCase):
                 except device.Error:
                     pass
         halo.start(good, slots)
+        halo.wait()
+        numpy.testing.assert_array_equal(slots.get(), self.ghosts(x))
+        halo.free()
+
+    def test_AStartThatIsRefusedLetsTheActiveExchangeKeepItsArrays(self):
+        x = owned(4).astype("f8")
+        halo = device.NeighborExchange(self.world, FIRST, NUM_OWNED, NEEDED)
+        items, slots = InterfaceArray(x), InterfaceArray(numpy.zeros(2))
+        kept = weakref.ref(items)
+        halo.start(items, slots)
+        del items
+        with self.assertRaises(device.Error):
+            halo.start(InterfaceArray(x), slots)
+        self.assertIsNotNone(kept())
         halo.wait()
         numpy.testing.assert_array_equal(slots.get(), self.ghosts(x))
         halo.free()
