@@ -73,6 +73,56 @@ TEST_F(KokkosViews, WithGapsAreRefused) {
     EXPECT_THROW(device::bytes_of_view(columns), error);
 }
 
+template <class Call>
+errc code_of(Call&& call) {
+    try {
+        call();
+    } catch (const error& fault) {
+        return fault.code();
+    }
+    return errc::success;
+}
+
+// Each rank sends to all; the last one gives wrong views.
+template <class View, class Wide, class Exchange>
+void expect_faults_told(const context& world, Exchange& halo, const pattern& p, double* memory) {
+    const auto size = static_cast<std::size_t>(std::max(p.num_items, p.num_slots));
+    const View x(memory, size), y(memory + size, size);
+    const Wide wide(memory + 2 * size, size, 2);
+    const auto gaps = Kokkos::subview(wide, Kokkos::ALL(), 0);
+    const bool is_wrong = world.rank() == world.num_ranks() - 1;
+    const auto expect_told = [&](auto&& start_wrong, auto&& start_right) {
+        if (is_wrong) {
+            EXPECT_EQ(code_of(start_wrong), errc::invalid_argument);
+            EXPECT_FALSE(halo.is_active());
+        } else {
+            start_right();
+            EXPECT_EQ(code_of([&] { device::wait(halo, space()); }), errc::peer_failed);
+        }
+    };
+    const auto start = [&] { device::start(halo, x, y, space()); };
+    const auto start_back = [&] { device::start_reverse(halo, y, x, sum{}, space()); };
+    expect_told([&] { device::start(halo, gaps, y, space()); }, start);
+    expect_told([&] { device::start(halo, x, gaps, space()); }, start);
+    expect_told([&] { device::start(halo, x, wide, space()); }, start);
+    expect_told([&] { device::start_reverse(halo, gaps, x, sum{}, space()); }, start_back);
+    start();
+    device::wait(halo, space());
+}
+
+TEST_F(KokkosViews, ThatAreWrongFailForThoseWhoNeedThem) {
+    const auto own =
+        test::all_to_all_pattern(world.num_ranks())[static_cast<std::size_t>(world.rank())];
+    std::vector<double> values(
+        static_cast<std::size_t>(4 * std::max(own.num_items, own.num_slots)));
+    const device_array<double> there(*on, values);
+    using rows = device_view<double**>;
+    crossdock::neighbor_exchange host(world, own, {.route = "direct"});
+    expect_faults_told<device_view<double*>, rows>(world, host, own, values.data());
+    device::neighbor_exchange halo(world, own, {.route = "direct"}, on);
+    expect_faults_told<device_view<double*>, rows>(world, halo, own, there.data());
+}
+
 }  // namespace
 
 }  // namespace crossdock::device_test

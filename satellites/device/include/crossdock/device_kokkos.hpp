@@ -6,13 +6,15 @@
 ///     compute_interior(x);
 ///     crossdock::device::wait(halo, space);
 ///
-/// An item is an entry of a view of rank 1, or a row of one of rank 2 with LayoutRight. Where Kokkos has no device, take
-/// a `crossdock::neighbor_exchange`, with the same functions: they let `space` finish before messages are read.
+/// An item is an entry of a view of rank 1, or a row of one of rank 2 with LayoutRight. Where Kokkos has no device,
+/// take a `crossdock::neighbor_exchange`, with the same functions: they let `space` finish before messages are read.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <span>
+#include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -62,31 +64,93 @@ auto span_of_view(const View& view) {
     return std::span(view.data(), view.size());
 }
 
-/// @brief As `start` of the exchange, on the stream of `space`.
-template <item_view Items, item_view Slots, class Space>
-void start(neighbor_exchange& halo, const Items& items, const Slots& slots, const Space& space) {
+/// @brief Items and slots of the same type.
+template <class Items, class Slots>
+concept same_views = item_view<Items> && item_view<Slots> &&
+    std::is_same_v<typename Items::non_const_value_type, typename Slots::non_const_value_type>;
+
+/// @brief The bytes of items and slots, and those of an item.
+/// @throws error(errc::invalid_argument)  there are gaps, or rows differ in length
+template <class Items, class Slots>
+auto bytes_of_views(const Items& items, const Slots& slots) {
     const auto [from, item_bytes] = bytes_of_view(items);
-    halo.start_bytes(from, bytes_of_view(slots).first, item_bytes, stream_of(space));
-}
-template <item_view Items, item_view Slots, class Space>
-void start(crossdock::neighbor_exchange& halo, const Items& items, const Slots& slots,
-           const Space& space) {
-    const auto [from, item_bytes] = bytes_of_view(items);
-    space.fence();
-    halo.start_bytes(from, bytes_of_view(slots).first, item_bytes);
+    const auto [to, slot_bytes] = bytes_of_view(slots);
+    if (item_bytes != slot_bytes) {
+        throw error(errc::invalid_argument, "a row of items has " + std::to_string(item_bytes) +
+                                                " bytes, but one of slots " +
+                                                std::to_string(slot_bytes));
+    }
+    return std::tuple{from, to, item_bytes};
 }
 
-/// @brief As `start_reverse` of the exchange.
-template <item_view Slots, item_view Items, class Op, class Space>
+/// @brief What `views` gives. Where they are wrong, `fail` lets this rank take part with nothing.
+template <class Views, class Fail>
+auto views_or_nothing(Views&& views, Fail&& fail) {
+    try {
+        return views();
+    } catch (const error& why) {
+        fail(why);
+        throw;
+    }
+}
+
+/// @brief As `start` of the exchange, on the stream of `space`. If views are wrong, this rank takes part with nothing.
+/// @throws error(errc::invalid_argument)  as `bytes_of_views`
+template <class Items, class Slots, class Space>
+requires same_views<Items, Slots>
+void start(neighbor_exchange& halo, const Items& items, const Slots& slots, const Space& space) {
+    const auto on = stream_of(space);
+    const auto [from, to, item_bytes] =
+        views_or_nothing([&] { return bytes_of_views(items, slots); },
+                         [&](const error&) {
+                             try {
+                                 halo.start_bytes({}, {}, 0, on);
+                             } catch (const error&) {  // as it has to
+                             }
+                         });
+    halo.start_bytes(from, to, item_bytes, on);
+}
+template <class Items, class Slots, class Space>
+requires same_views<Items, Slots>
+void start(crossdock::neighbor_exchange& halo, const Items& items, const Slots& slots,
+           const Space& space) {
+    const auto [from, to, item_bytes] =
+        views_or_nothing([&] { return bytes_of_views(items, slots); },
+                         [&](const error& why) { halo.fail_start(false, 0, why); });
+    space.fence();
+    halo.start_bytes(from, to, item_bytes);
+}
+
+/// @brief As `start_reverse` of the exchange, likewise.
+template <class Slots, class Items, class Op, class Space>
+requires same_views<Slots, Items>
 void start_reverse(neighbor_exchange& halo, const Slots& slots, const Items& items, Op op,
                    const Space& space) {
-    halo.start_reverse(span_of_view(slots), span_of_view(items), op, stream_of(space));
+    const auto on = stream_of(space);
+    const auto [from, to] = views_or_nothing(
+        [&] {
+            return std::pair{span_of_view(slots), span_of_view(items)};
+        },
+        [&](const error&) {
+            try {
+                halo.start_reverse_bytes({}, {}, 0, {}, on,
+                                         fold_of<typename Items::value_type, Op>());
+            } catch (const error&) {  // as it has to
+            }
+        });
+    halo.start_reverse(from, to, op, on);
 }
-template <item_view Slots, item_view Items, class Op, class Space>
+template <class Slots, class Items, class Op, class Space>
+requires same_views<Slots, Items>
 void start_reverse(crossdock::neighbor_exchange& halo, const Slots& slots, const Items& items,
                    Op op, const Space& space) {
+    const auto [from, to] = views_or_nothing(
+        [&] {
+            return std::pair{span_of_view(slots), span_of_view(items)};
+        },
+        [&](const error& why) { halo.fail_start(true, sizeof(typename Items::value_type), why); });
     space.fence();
-    halo.start_reverse(span_of_view(slots), span_of_view(items), op);
+    halo.start_reverse(from, to, op);
 }
 
 /// @brief As `wait` of the exchange.
