@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <thread>
 
+#include "crossdock/detail/base/suspension.hpp"
 #include "crossdock/price.hpp"
 
 namespace crossdock::device {
@@ -105,7 +105,7 @@ void direct_messages::start(bool is_reverse, const std::byte* from, std::byte* t
                             std::size_t item_bytes) {
     while (!untaken_->empty()) {
         comm_.progress();
-        std::this_thread::yield();
+        pause_wait();
     }
     item_bytes_ = item_bytes;
     expected_ = parts(is_reverse, item_bytes);
@@ -159,7 +159,7 @@ bool direct_messages::test() {
 void direct_messages::wait() {
     while (!test()) {
         comm_.progress();
-        std::this_thread::yield();
+        pause_wait();
     }
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
+
+#include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock::device {
 
@@ -145,7 +146,7 @@ bool staging::test(stream on) {
 }
 
 void staging::wait(stream on) {
-    while (look([&] { return phase_ == phase::packing; })) std::this_thread::yield();
+    while (look([&] { return phase_ == phase::packing; })) pause_wait();
     look([&] { wait_for_messages(); });
     finish(on);
 }
