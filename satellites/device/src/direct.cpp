@@ -68,7 +68,6 @@ struct direct_messages::late_messages final : unfinished_exchange {
 direct_messages::direct_messages(const communicator& comm, const neighbor_list& sends,
                                  const neighbor_list& receives, std::size_t max_message_bytes)
     : comm_(comm),
-      tag_(comm.reserve_tags(1)),
       max_message_bytes_(max_message_bytes > 0 ? max_message_bytes
                                                : neighbor_options{}.max_message_bytes),
       messages_{messages_of(receives), messages_of(sends)},
@@ -275,37 +274,44 @@ std::string microseconds(double seconds) {
 
 }  // namespace
 
-path_choice choose_path(const context& where, const driver& on, const std::string& said,
-                        const crossdock::neighbor_exchange& host, const neighbor_list& sends,
-                        const neighbor_list& receives, std::size_t item_bytes) {
-    if (said == "staged") return {false, "as given"};
+path_terms terms_of_path(const context& where, const driver& on, const std::string& said,
+                         const neighbor_list& sends, const neighbor_list& receives,
+                         std::size_t item_bytes) {
+    path_terms terms{said, why_mpi_refuses(on)};
+    if (said == "direct" && !terms.refusal.empty())
+        throw error(errc::invalid_state, "the path direct: " + terms.refusal);
+    if (said != "auto" || !where.machine().device) return terms;
     if (item_bytes == 0) item_bytes = neighbor_options{}.item_bytes;
-    const auto refusal = why_mpi_refuses(on);
-    const auto& m = where.machine();
-    const bool is_priced = said == "auto" && m.device && host.choice() && !host.is_trying();
-    // Of all ranks the greatest: whether MPI refuses; seconds of copies; seconds of messages.
-    double words[3] = {refusal.empty() ? 0. : 1., 0, 0};
-    if (is_priced) {
-        words[1] = price_of_copies(m, sends, receives, item_bytes);
-        words[2] = price_of_messages(where, sends, receives, item_bytes);
-    }
+    terms.copy_seconds = price_of_copies(where.machine(), sends, receives, item_bytes);
+    terms.message_seconds = price_of_messages(where, sends, receives, item_bytes);
+    return terms;
+}
+
+path_costs costs_of_path(const communicator& comm, const path_terms& terms) {
+    double greatest[] = {terms.refusal.empty() ? 0. : 1., terms.copy_seconds,
+                         terms.message_seconds};
     MPI_Request request = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(
-        MPI_Iallreduce(MPI_IN_PLACE, words, 3, MPI_DOUBLE, MPI_MAX, where.comm().get(), &request));
-    where.comm().wait(request);
-    if (words[0] > 0) {
-        const auto why =
-            refusal.empty() ? "MPI of another rank refuses memory of devices" : refusal;
-        if (said == "direct") throw error(errc::invalid_state, "the path direct: " + why);
-        return {false, why};
+        MPI_Iallreduce(MPI_IN_PLACE, greatest, 3, MPI_DOUBLE, MPI_MAX, comm.get(), &request));
+    comm.wait(request);
+    return {greatest[0] > 0, greatest[1], greatest[2]};
+}
+
+path_choice choose_path(const machine& m, const path_terms& terms, const path_costs& costs,
+                        const crossdock::neighbor_exchange& host) {
+    if (terms.said == "direct") return {true, "as given"};
+    if (costs.is_refused) {
+        return {false, terms.refusal.empty() ? "MPI of another rank refuses memory of devices"
+                                             : terms.refusal};
     }
-    if (said == "direct") return {true, "as given"};
     if (!m.device) return {false, "the machine " + m.name + " has no costs of devices"};
-    if (!is_priced) return {false, "a route was given, or routes are tried"};
-    const double staged = host.choice()->candidates.front().seconds + words[1];
-    return {words[2] < staged, "estimated: direct " + microseconds(words[2]) + " us, staged " +
-                                   microseconds(staged) + " us, of which copies " +
-                                   microseconds(words[1]) + " us"};
+    if (!host.choice() || host.is_trying())
+        return {false, "a route was given, or routes are tried"};
+    const double staged = host.choice()->candidates.front().seconds + costs.copy_seconds;
+    return {costs.message_seconds < staged,
+            "estimated: direct " + microseconds(costs.message_seconds) + " us, staged " +
+                microseconds(staged) + " us, of which copies " + microseconds(costs.copy_seconds) +
+                " us"};
 }
 
 }  // namespace crossdock::device

@@ -31,13 +31,16 @@ neighbor_list one_entry_for_each(const neighbor_list& side);
 class direct_messages {
   public:
     /// @param sends, receives  of `one_entry_for_each`; receives in reverse what it sends forward
-    /// @par Collective
-    /// Yes.
     direct_messages(const communicator& comm, const neighbor_list& sends,
                     const neighbor_list& receives, std::size_t max_message_bytes);
     ~direct_messages();
     direct_messages(const direct_messages&) = delete;
     direct_messages& operator=(const direct_messages&) = delete;
+
+    /// @brief Precedes the first start.
+    /// @par Collective
+    /// Yes.
+    void reserve_tag() { tag_ = comm_.reserve_tags(1); }
 
     /// @brief Sends from packed items, and receives into others.
     void start(bool is_reverse, const std::byte* from, std::byte* to, std::size_t item_bytes);
@@ -117,13 +120,32 @@ struct path_choice {
     std::string why;
 };
 
-/// @brief Chooses between "auto", "staged" and "direct": by what is said, what MPI can, and prices.
-/// @param host  the exchange that `staged` takes
+/// @brief What a rank knows before all choose a path.
+struct path_terms {
+    std::string said;     // "auto", "staged" or "direct"
+    std::string refusal;  // why this rank's MPI does not take memory of the device, or nothing
+    double copy_seconds = 0, message_seconds = 0;
+};
+
+/// @param sends, receives  of `one_entry_for_each`
+/// @throws error(errc::invalid_state)  `direct` is said, but MPI refuses
+path_terms terms_of_path(const context& where, const driver& on, const std::string& said,
+                         const neighbor_list& sends, const neighbor_list& receives,
+                         std::size_t item_bytes);
+
+/// @brief Of all ranks the greatest.
+struct path_costs {
+    bool is_refused = false;
+    double copy_seconds = 0, message_seconds = 0;
+};
+
 /// @par Collective
-/// Yes; blocks.
-/// @throws error(errc::invalid_state)  on all ranks: `direct` is said, but MPI cannot on one of them
-path_choice choose_path(const context& where, const driver& on, const std::string& said,
-                        const crossdock::neighbor_exchange& host, const neighbor_list& sends,
-                        const neighbor_list& receives, std::size_t item_bytes);
+/// Yes; blocks. It allocates nothing.
+path_costs costs_of_path(const communicator& comm, const path_terms& terms);
+
+/// @brief Chooses where "auto" or "direct" is said: by what MPI can, and prices.
+/// @param host  the exchange that `staged` takes
+path_choice choose_path(const machine& m, const path_terms& terms, const path_costs& costs,
+                        const crossdock::neighbor_exchange& host);
 
 }  // namespace crossdock::device

@@ -25,18 +25,27 @@ std::vector<count_t> pack(neighbor_list& side, count_t& num_places) {
 
 // What a rank makes before all ranks make the exchange of packed items.
 struct local_part {
-    local_part(const pattern& p, std::shared_ptr<driver> given)
+    local_part(const context& where, const pattern& p, const neighbor_options& options,
+               std::shared_ptr<driver> given, const std::string& path)
         : on(std::move(given)),
           num_items(p.num_items),
           num_slots(p.num_slots),
           packed(p),
           items(*on, pack(packed.sends, packed.num_items)),
-          slots(*on, pack(packed.receives, packed.num_slots)) {}
+          slots(*on, pack(packed.receives, packed.num_slots)) {
+        if (path != "staged") {
+            sends = one_entry_for_each(p.sends);
+            receives = one_entry_for_each(p.receives);
+        }
+        terms = terms_of_path(where, *on, path, sends, receives, options.item_bytes);
+    }
 
     std::shared_ptr<driver> on;
     count_t num_items, num_slots;
     pattern packed;
     travelling_places items, slots;
+    neighbor_list sends, receives;  // of the path `direct`, until it is chosen or not
+    path_terms terms;
 };
 
 }  // namespace
@@ -55,15 +64,22 @@ struct neighbor_exchange::implementation final : staging {
     }
 
     // Collective.
-    void choose(const context& where, const pattern& p, const neighbor_options& options,
-                const std::string& path) {
-        const auto sends = one_entry_for_each(p.sends);
-        const auto receives = one_entry_for_each(p.receives);
-        choice = choose_path(where, *local.on, path, host, sends, receives, options.item_bytes);
-        if (!choice.is_direct) return;
-        auto memory = on_all_or_none(
-            where.comm(), [&] { return direct_memory(*local.on, p.rank, sends, receives); });
-        direct.emplace(std::move(memory), where.comm(), sends, receives, options.max_message_bytes);
+    void choose(const context& where, const neighbor_options& options) {
+        const auto& terms = local.terms;
+        if (terms.said == "staged") {
+            choice.why = "as given";
+            return;
+        }
+        const auto costs = terms.said == "auto" ? costs_of_path(where.comm(), terms) : path_costs{};
+        on_all_or_none(where.comm(), [&] {
+            choice = choose_path(where.machine(), terms, costs, host);
+            const auto sends = std::exchange(local.sends, {});
+            const auto receives = std::exchange(local.receives, {});
+            if (!choice.is_direct) return;
+            direct.emplace(direct_memory(*local.on, where.rank(), sends, receives), where.comm(),
+                           sends, receives, options.max_message_bytes);
+        });
+        if (direct) direct->messages.reserve_tag();
     }
 
     // To a side that gets values from the one that gives them.
@@ -164,11 +180,11 @@ neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
                             "there is no path '" + asked + "': say auto, staged or direct");
             }
             validate(p);
-            return local_part(p, on ? on : open());
+            return local_part(where, p, options, on ? on : open(), asked);
         },
         agreement_hash(asked), "the path");
     state_ = std::make_unique<implementation>(where, std::move(local), options);
-    state_->choose(where, p, options, asked);
+    state_->choose(where, options);
 }
 neighbor_exchange::~neighbor_exchange() = default;
 neighbor_exchange::neighbor_exchange(neighbor_exchange&&) noexcept = default;
