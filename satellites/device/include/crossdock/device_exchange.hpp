@@ -25,9 +25,10 @@ namespace device {
 /// unpacked on the device. *direct*: they are packed on the device in the order of the messages, and an MPI that can
 /// read and write memory of devices takes each message to its receiver. Results have the same bits as on the host.
 ///
-/// A start enqueues on its stream what packs the items, and returns. The messages start when that is done, inside `test`, `wait`, or any call of the library that waits; so a rank that calls none of them sends nothing.
-/// `wait` blocks the host until all messages have come, because MPI has no streams, and enqueues the rest on its
-/// stream: what is enqueued there afterwards finds the output complete. `test` does so as well when it returns true.
+/// A start enqueues on its stream what packs the items, and returns. The messages start when that is done, inside
+/// `test`, `wait`, or any call of the library that waits; so a rank that calls none of them sends nothing. `wait`
+/// blocks the host until all messages have come, because MPI has no streams, and enqueues the rest on its stream: what
+/// is enqueued there afterwards finds the output complete. `test` does so as well when it returns true.
 ///
 /// In between the output must be neither read nor written. The input may be changed by what its stream gets after the
 /// start. In reverse the items are the output, and input as well. The streams of a start and of its wait may differ.
