@@ -45,11 +45,18 @@ class open_communicators {
             key_ = key;
         }
         all_.push_back(one);
+        start_watchdog();  // another thread may have closed the last one meanwhile
     }
 
     void remove(MPI_Comm duplicate) {
         const std::scoped_lock lock(mutex_);
         std::erase_if(all_, [&](const communicator& one) { return one.get() == duplicate; });
+        if (all_.empty()) stop_watchdog();
+    }
+
+    // Of a communicator that was not made.
+    void stop_watch() {
+        const std::scoped_lock lock(mutex_);
         if (all_.empty()) stop_watchdog();
     }
 
@@ -140,7 +147,6 @@ void meet_to_duplicate(MPI_Comm user, bool makes_progress) {
     MPI_Request barrier = MPI_REQUEST_NULL;
     insist([&] { return MPI_Ibarrier(user, &barrier); });
     int num_failed = 0;
-    const watched_wait now("making a context", &any_leavable_wait);
     for (int is_complete = 0; !is_complete;) {
         if (makes_progress) open_communicators::of_process().progress();
         const int code = MPI_Test(&barrier, &is_complete, MPI_STATUS_IGNORE);
@@ -276,13 +282,18 @@ communicator::communicator(MPI_Comm user) : communicator() {
     require_usable(user);
     const watched_wait now("making a context");
     start_watchdog();
-    find_place(user);
     auto& all_open = open_communicators::of_process();
-    const bool may_meet = may_threads_meet();
-    state_->work =
-        with_reserve([&] { return may_meet ? std::make_shared<work_list>() : all_open.work(); });
-    meet_to_duplicate(user, !may_meet);
-    insist([&] { return MPI_Comm_dup(user, &state_->duplicate); });
+    try {
+        find_place(user);
+        const bool may_meet = may_threads_meet();
+        state_->work = with_reserve(
+            [&] { return may_meet ? std::make_shared<work_list>() : all_open.work(); });
+        meet_to_duplicate(user, !may_meet);
+        insist([&] { return MPI_Comm_dup(user, &state_->duplicate); });
+    } catch (...) {
+        all_open.stop_watch();
+        throw;
+    }
     complete(
         *this,
         [&] {

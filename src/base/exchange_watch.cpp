@@ -53,7 +53,9 @@ void exchange_watch::enter(rank_act as) noexcept {
 void exchange_watch::go_in(activity first) noexcept {
     if (is_inside_) return;
     is_inside_ = true;
-    watchdog::here().object = this;
+    auto& object = watchdog::here().object;
+    outer_ = object;
+    if (role_ != watched_role::part || outer_ == nullptr) object = this;
     if (has_region()) cali_begin_region(of_->name.c_str());
     activity_ = first;
     since_ = entered_ = clock_();
@@ -61,7 +63,7 @@ void exchange_watch::go_in(activity first) noexcept {
 
 void exchange_watch::leave() noexcept {
     if (!std::exchange(is_inside_, false)) return;
-    watchdog::here().object = nullptr;
+    watchdog::here().object = outer_;
     const double now = clock_();
     note_activity(now);
     inside_ += now - entered_;

@@ -44,6 +44,7 @@ struct watched_object {
     std::array<double, 3> sampled_seconds{};     ///< of these, by activity; of some exchanges
     std::map<rank_t, double> awaited_seconds{};  ///< of what was waited then: until who came
     std::shared_ptr<trace_log> trace = nullptr;  ///< its timeline, if that is asked for
+    bool is_lasting = false;                     ///< as long as the process, as lines may name it
 };
 
 /// @brief Whether Caliper is in this process, so that calls are regions of its profile.
@@ -118,7 +119,10 @@ class exchange_watch {
 
   private:
     void go_in(activity first) noexcept;
-    void note(rank_act what) const noexcept { watchdog::note(what, of_.get(), number_, exchange_); }
+    void note(rank_act what) const noexcept {
+        if (role_ == watched_role::part) return;
+        watchdog::note(what, of_->is_lasting ? of_.get() : nullptr, number_, exchange_);
+    }
     // Those of a part take place in calls of the whole.
     bool has_region() const noexcept { return role_ != watched_role::part && has_caliper(); }
     void note_exchange(double now) noexcept;
@@ -139,6 +143,7 @@ class exchange_watch {
     bool is_inside_ = false;
     bool is_over_ = false;
     bool is_sampled_ = false;
+    const exchange_watch* outer_ = nullptr;  // in whose call the present one takes place
     activity activity_ = activity::waiting;
     double begin_ = 0;
     double entered_ = 0;

@@ -4,12 +4,13 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <fmt/ranges.h>
-#include <pthread.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -70,22 +71,30 @@ std::string last_text() {
     return with ? text + text_of(*with, watchdog::last_object, watchdog::last_exchange) : text;
 }
 
-// The call of MPI in which a thread is, which only that thread can see; empty: none, or not seen. The signal is one
-// that programs ignore unless they have a handler.
-std::string call_of_mpi(pthread_t thread) {
+// The call of MPI in which a thread is, which only that thread can see; empty: none; nothing: it was not seen. The signal
+// is one that programs ignore unless they have a handler.
+std::optional<std::string> call_of_mpi(pid_t thread) {
     static std::array<void*, 64> frames;
     static std::atomic<int> num_frames;
     struct sigaction before {
     }, look{};
-    look.sa_handler = [](int) { num_frames = backtrace(frames.data(), frames.size()); };
+    look.sa_handler = [](int) {
+        const int kept = errno;
+        num_frames = backtrace(frames.data(), frames.size());
+        errno = kept;
+    };
     look.sa_flags = SA_RESTART;
-    if (sigaction(SIGURG, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return {};
+    if (sigaction(SIGURG, nullptr, &before) != 0 || before.sa_handler != SIG_DFL)
+        return std::nullopt;
     backtrace(frames.data(), 1);  // the first use takes memory
     num_frames = 0;
     sigaction(SIGURG, &look, nullptr);
-    pthread_kill(thread, SIGURG);
+    if (syscall(SYS_tgkill, getpid(), thread, SIGURG) != 0) {  // it has ended
+        sigaction(SIGURG, &before, nullptr);
+        return std::nullopt;
+    }
     for (int looks = 0; num_frames == 0; ++looks) {
-        if (looks == 100) return {};  // the handler stays, as the signal may still come
+        if (looks == 100) return std::nullopt;  // the handler stays, as the signal may still come
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     sigaction(SIGURG, &before, nullptr);
@@ -103,7 +112,7 @@ std::string call_of_mpi(pthread_t thread) {
 class process_watch {
   public:
     process_watch(watchdog_options options, rank_t rank, rank_t num_ranks)
-        : options_(std::move(options)), watched_(pthread_self()) {
+        : options_(std::move(options)), watched_(gettid()) {
         std::array<char, 256> host{};
         gethostname(host.data(), host.size() - 1);
         head_ = fmt::format("crossdock: rank {} of {}", rank, num_ranks);
@@ -118,12 +127,12 @@ class process_watch {
     std::string tell(const std::string& facts) const {
         auto line = fmt::format("{} {} | last {} | {}\n", head_, facts, last_text(), tail_);
         const auto& file = options_.file;
-        const int to =
-            file.empty() ? STDERR_FILENO : open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
-        if (to < 0) return line;
-        if (!file.empty()) flock(to, LOCK_EX);
+        const int opened =
+            file.empty() ? -1 : open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        const int to = opened < 0 ? STDERR_FILENO : opened;
+        if (opened >= 0) flock(to, LOCK_EX);
         [[maybe_unused]] const auto written = write(to, line.data(), line.size());
-        if (!file.empty()) close(to);
+        if (opened >= 0) close(to);
         return line;
     }
     static void tell_of_wait();
@@ -147,14 +156,16 @@ class process_watch {
             } else if (now - since >= options_.limit + seconds(0.3) &&
                        watchdog::overdue.exchange(0) == seen) {  // nobody has taken note
                 const auto call = call_of_mpi(watched_);
-                tell("is elsewhere | in " + (call.empty() ? "no call of MPI" : call));
+                tell("is elsewhere | in " + (!call           ? "what cannot be seen"
+                                             : call->empty() ? "no call of MPI"
+                                                             : *call));
             }
         }
         watchdog::overdue = 0;
     }
 
     watchdog_options options_;
-    pthread_t watched_;
+    pid_t watched_;
     std::string head_;
     std::string tail_;
     std::jthread thread_;
@@ -178,14 +189,17 @@ void process_watch::tell_of_wait() {
     const auto list = [](const auto& ranks) {
         return ranks.empty() ? "-" : fmt::format("{}", fmt::join(ranks, ","));
     };
-    const auto& watch = *watch_of_process::get().watch;
-    const auto line = watch.tell(
+    const auto& watch = watch_of_process::get().watch;
+    if (!watch) return;  // another thread has closed the last context
+    const auto line = watch->tell(
         fmt::format("waits | in {} | for {} | stage {} | open sends to {}",
                     object ? text_of(object->object(), object->number(), object->exchange()) : call,
                     list(facts.awaited), facts.stage < 0 ? "-" : std::to_string(facts.stage),
                     list(facts.open_sends)));
-    if (watch.options_.throws && wait)
-        throw error(errc::timeout, line.substr(line.find("rank"), line.rfind('\n')));
+    if (!watch->options_.throws || !wait) return;
+    watchdog::note_wait();  // waiting again takes time anew
+    const auto first = line.find("rank");
+    throw error(errc::timeout, line.substr(first, line.size() - first - 1));
 }
 
 // Twice: MPI still counts a rank that has left the first time.
@@ -220,6 +234,7 @@ void stop_watchdog() noexcept {
     auto& [mutex, watch] = watch_of_process::get();
     const std::scoped_lock lock(mutex);
     watchdog::is_on = false;
+    watchdog::last_with = nullptr;
     watch.reset();
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <mutex>
 #include <string_view>
 
 #include "../base/collective_mpi.hpp"
@@ -95,8 +96,13 @@ std::shared_ptr<watched_object> object_records::add(const char* kind, const std:
     made->kind = kind;
     made->name = name;
     made->trace = trace_ ? trace_->log() : nullptr;
-    static auto& named_in_lines = *new std::vector<std::shared_ptr<watched_object>>;
-    if (watchdog::is_on) named_in_lines.push_back(made);
+    if (watchdog::is_on) {
+        static auto& all = *new std::vector<std::shared_ptr<watched_object>>;
+        static std::mutex of_all;
+        const std::scoped_lock lock(of_all);
+        all.push_back(made);
+        made->is_lasting = true;
+    }
     return objects_.emplace_back(std::move(made));
 }
 

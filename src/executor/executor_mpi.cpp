@@ -540,6 +540,7 @@ void executor::wait_described() {
 }
 
 void executor::describe(wait_facts& facts) const {
+    const auto held = comm_.hold_work();
     const auto is_open = [&](std::size_t number) {
         int is_complete = 1;
         if (requests_[number] != MPI_REQUEST_NULL)

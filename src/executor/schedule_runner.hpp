@@ -180,7 +180,8 @@ class schedule_runner {
     buffer_number awaited() const noexcept {
         return pending_.empty() ? no_buffer : awaited_by(pending_.front());
     }
-    /// @brief The ranks of the domain that tasks wait for, some more than once; all others, where it is not known which.
+    /// @brief The ranks of the domain that tasks wait for, some more than once; all others, where it is not known
+    /// which.
     std::vector<buffer_number> all_awaited() const;
 
     /// @brief What the function that combines has thrown here, if anything.

@@ -1,6 +1,7 @@
-// The exchange in shared memory under relacy, which draws what a weakly ordered memory may do: `schedule_runner` as it is,
-// on words that relacy knows. A thread is a rank. Items stay in ordinary memory, and each access to one is told relacy,
-// which finds accesses that nothing orders. Each memory order of the source is weakened in turn: then relacy must find one.
+// The exchange in shared memory under relacy, which draws what a weakly ordered memory may do: `schedule_runner` as it
+// is, on words that relacy knows. A thread is a rank. Items stay in ordinary memory, and each access to one is told
+// relacy, which finds accesses that nothing orders. Each memory order of the source is weakened in turn: then relacy
+// must find one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,8 +50,8 @@ rl::memory_order order_at(rl::memory_order order, rl::debug_info_param at) {
     return at.line_ == weakened_line ? rl::mo_relaxed : order;
 }
 
-// What relacy knows of the memory that ranks share. In an execution, memory is relacy's, and all of it is gone where one
-// fails: nothing of it may be in objects that live longer.
+// What relacy knows of the memory that ranks share. In an execution, memory is relacy's, and all of it is gone where
+// one fails: nothing of it may be in objects that live longer.
 struct shared_state {
     std::deque<std::unique_ptr<rl::atomic<std::uint64_t>>> words;
     // A variable for each item.

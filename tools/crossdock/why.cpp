@@ -136,9 +136,10 @@ std::optional<std::string> cause_at(const lines_by_rank& lines, const rank_line&
         is_of_same && it.last_verb == "started" && it.last.exchange == awaited.exchange;
     if (is_of_same && it.last_verb == "ended" && it.last.exchange >= awaited.exchange)
         return differs;
-    const auto place = it.in.what.starts_with("MPI_")
-                           ? "is now in " + it.in.what
-                           : std::string("computes, or waits outside of crossdock and MPI");
+    const auto place = it.in.what.starts_with("MPI_") ? "is now in " + it.in.what
+                       : it.in.what == "no call of MPI"
+                           ? std::string("computes, or waits outside of crossdock and MPI")
+                           : std::string("is outside of crossdock");
     if (has_started)
         return fmt::format("{} has started {}, but {} before it waits ({})", who, awaited.what,
                            place, it.place);

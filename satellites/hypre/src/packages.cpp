@@ -48,8 +48,8 @@ std::size_t place_of(int job) {
 
 bool is_transposed(int job) { return job % 10 == 2; }
 
-// A solver computes between exchanges, and what an exchange uses is no longer in the cache. Compiled once: inlined, it
-// took twice as long in one of two ways that are compared.
+// A solver computes between exchanges. Compiled once: inlined, it took twice as long in one of two ways that are
+// compared.
 [[gnu::noinline]] void compute_between(std::vector<double>& values) {
     for (auto& one : values) one *= 1.0000001;
 }

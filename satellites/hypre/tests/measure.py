@@ -33,7 +33,8 @@ def measure(solve, library, runs, problem, size, cycles, *start):
     command = [*start, "env", f"LD_PRELOAD={library}"]
     arguments = [solve, problem, size, cycles]
     record = {"schema": "crossdock.hypre_unchanged/1", "command": " ".join(map(os.path.basename, start)),
-              "problem": problem, "points_per_rank": int(size), "cycles": int(cycles), "hypre": [], "crossdock": [], "levels": {"hypre": [], "crossdock": []}}
+              "problem": problem, "points_per_rank": int(size), "cycles": int(cycles),
+              "hypre": [], "crossdock": [], "levels": {"hypre": [], "crossdock": []}}
     for _ in range(int(runs)):
         for name, off in ("hypre", ["CROSSDOCK_OFF=1"]), ("crossdock", []):
             solves, levels = run([*command, *off, *arguments])

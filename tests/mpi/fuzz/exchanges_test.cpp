@@ -1,8 +1,8 @@
 // Exchanges of every kind, drawn at random: graphs, sizes, types, options, routes, topologies, nodes and threads. What
 // each rank gets is compared with a serial loop over what all ranks give, which every rank can draw.
 //
-// CROSSDOCK_FUZZ_CASES says how many cases each test draws, and CROSSDOCK_FUZZ_FIRST the first of them: a case that fails
-// is drawn again by its number alone.
+// CROSSDOCK_FUZZ_CASES says how many cases each test draws, and CROSSDOCK_FUZZ_FIRST the first of them: a case that
+// fails is drawn again by its number alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>

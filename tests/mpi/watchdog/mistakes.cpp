@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/distributed_array.hpp"
+#include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/sparse_exchange.hpp"
@@ -89,6 +90,16 @@ void leaves_out_a_batch() {
     table.update(std::vector<count_t>{0}, std::vector<int>{1}, sum{});
 }
 
+void skips_a_combination() {
+    program all;
+    gather_scatter shared(all.where, std::vector<count_t>{1, 2},
+                          {.method = "owners", .route = "direct", .name = "shared"});
+    std::vector<double> values(2, 1);
+    shared.combine(values, sum{});
+    if (is_mistaken()) MPI_Barrier(MPI_COMM_WORLD);
+    shared.combine(values, sum{});
+}
+
 void does_not_drain() {
     program all;
     stream<int> numbers(all.where, [](auto&, const auto&) {}, {.name = "numbers"});
@@ -142,6 +153,7 @@ const std::map<std::string, void (*)()> mistakes{
     {"makes_no_context", makes_no_context},
     {"makes_another", makes_another},
     {"leaves_out_a_batch", leaves_out_a_batch},
+    {"skips_a_combination", skips_a_combination},
     {"does_not_drain", does_not_drain},
     {"awaits_what_goes_elsewhere", awaits_what_goes_elsewhere},
     {"ends", ends},
