@@ -9,8 +9,8 @@ import unittest
 from command_line import BAD_INPUT, DATA, InFolder, crossdock, own_lines
 
 MATRIX = DATA / "D_10.mtx.gz"
-VERBS = ["info", "demo", "explain", "try", "run", "trace", "analyze", "simulate", "draw", "report", "export", "bench",
-         "calibrate", "help"]
+VERBS = ["info", "demo", "explain", "try", "run", "trace", "why", "analyze", "simulate", "draw", "report", "export",
+         "bench", "calibrate", "help"]
 BENCHES = ["neighbor", "hypre", "exchange", "gather", "array", "combine", "stream"]
 
 
