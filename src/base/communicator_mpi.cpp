@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -527,12 +528,19 @@ void communicator::close() {
     insist([this] { return MPI_Comm_free(&state_->duplicate); });
 }
 
-// What is left is never freed: messages may still be under way.
+// What is left is never freed: messages may still be under way. It is kept where leak checkers find it.
 void communicator::abandon() const noexcept {
+    struct remains {
+        decltype(state::resources) resources;
+        decltype(state::unfinished) unfinished;
+        remains* before;
+    };
+    static std::atomic<remains*> last = nullptr;
     state_->thread_end.reset();
-    static_cast<void>(state_->unfinished.release());
     for (auto* const user : state_->users) user->note_closed();
-    static_cast<void>(new (std::nothrow) auto(std::move(state_->resources)));
+    if (auto* const kept = new (std::nothrow)
+            remains{std::move(state_->resources), std::move(state_->unfinished), nullptr})
+        kept->before = last.exchange(kept);
     std::erase_if(state_->work->all,
                   [this](const added_work& one) { return one.by == state_.get(); });
     open_communicators::of_process().remove(state_->duplicate);
