@@ -71,8 +71,8 @@ std::string last_text() {
     return with ? text + text_of(*with, watchdog::last_object, watchdog::last_exchange) : text;
 }
 
-// The call of MPI in which a thread is, which only that thread can see; empty: none; nothing: it was not seen. The signal
-// is one that programs ignore unless they have a handler.
+// The call of MPI in which a thread is, which only that thread can see; empty: none; nothing: it was not seen. The
+// signal is one that programs ignore unless they have a handler.
 std::optional<std::string> call_of_mpi(pid_t thread) {
     static std::array<void*, 64> frames;
     static std::atomic<int> num_frames;

@@ -96,22 +96,28 @@ void note_writes(const std::byte* items, count_t number, std::size_t item_bytes)
     }
 }
 
+template <class Use>
+void for_each_item(std::byte* to, const std::byte* from, const index_piece& from_piece,
+                   const index_piece& to_piece, std::size_t item_bytes, Use&& use) {
+    from_piece.with_lookup([&](auto from_index) {
+        to_piece.with_lookup([&](auto to_index) {
+            for (count_t k = 0; k < to_piece.size; ++k)
+                use(to + static_cast<std::size_t>(to_index(k)) * item_bytes,
+                    from + static_cast<std::size_t>(from_index(k)) * item_bytes);
+        });
+    });
+}
+
 }  // namespace weak_memory_test
 
 void model_copy(std::byte* to, const std::byte* from, const index_piece& from_piece,
                 const index_piece& to_piece, std::size_t item_bytes) {
-    from_piece.with_lookup([&](auto from_index) {
-        to_piece.with_lookup([&](auto to_index) {
-            for (count_t k = 0; k < to_piece.size; ++k) {
-                const auto* const source =
-                    from + static_cast<std::size_t>(from_index(k)) * item_bytes;
-                auto* const target = to + static_cast<std::size_t>(to_index(k)) * item_bytes;
-                weak_memory_test::note_reads(source, 1, item_bytes);
-                weak_memory_test::note_writes(target, 1, item_bytes);
-                std::memcpy(target, source, item_bytes);
-            }
-        });
-    });
+    const auto copy = [item_bytes](std::byte* target, const std::byte* source) {
+        weak_memory_test::note_reads(source, 1, item_bytes);
+        weak_memory_test::note_writes(target, 1, item_bytes);
+        std::memcpy(target, source, item_bytes);
+    };
+    weak_memory_test::for_each_item(to, from, from_piece, to_piece, item_bytes, copy);
 }
 piece_copy model_copy_for(std::size_t) { return &model_copy; }
 
@@ -146,24 +152,18 @@ value value_of(rank_t rank, count_t index, int exchange) {
 
 // Adds, and tells which items it uses.
 void add(std::byte* to, const std::byte* from, const copy_list& list) {
+    const auto add_one = [](std::byte* target, const std::byte* source) {
+        note_reads(source, 1, item_bytes);
+        note_reads(target, 1, item_bytes);
+        note_writes(target, 1, item_bytes);
+        value sum = 0, addend = 0;
+        std::memcpy(&sum, target, item_bytes);
+        std::memcpy(&addend, source, item_bytes);
+        sum += addend;
+        std::memcpy(target, &sum, item_bytes);
+    };
     list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
-        from_piece.with_lookup([&](auto from_index) {
-            to_piece.with_lookup([&](auto to_index) {
-                for (count_t k = 0; k < to_piece.size; ++k) {
-                    const auto* const source =
-                        from + static_cast<std::size_t>(from_index(k)) * item_bytes;
-                    auto* const target = to + static_cast<std::size_t>(to_index(k)) * item_bytes;
-                    note_reads(source, 1, item_bytes);
-                    note_reads(target, 1, item_bytes);
-                    note_writes(target, 1, item_bytes);
-                    value sum = 0, addend = 0;
-                    std::memcpy(&sum, target, item_bytes);
-                    std::memcpy(&addend, source, item_bytes);
-                    sum += addend;
-                    std::memcpy(target, &sum, item_bytes);
-                }
-            });
-        });
+        for_each_item(to, from, from_piece, to_piece, item_bytes, add_one);
     });
 }
 
@@ -178,8 +178,6 @@ const scenario* now = nullptr;
 
 // Messages between nodes, which are copied when they are sent.
 using mail = std::map<std::tuple<rank_t, rank_t, int>, std::deque<std::vector<std::byte>>>;
-
-class ranks_of_model;
 
 class model_rank final : schedule_runner::sender {
   public:

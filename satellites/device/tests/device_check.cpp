@@ -383,16 +383,6 @@ TEST_F(DeviceNeighbor, StartsOnTheHostInAnyWaitOfTheLibrary) {
     }
 }
 
-template <class Call>
-errc code_of(Call&& call) {
-    try {
-        call();
-    } catch (const error& fault) {
-        return fault.code();
-    }
-    return errc::success;
-}
-
 // Exchanges that fail on one rank after another, and then one that does not.
 void expect_faults_told(const context& world, const pattern& p, const std::shared_ptr<driver>& on,
                         std::uint64_t seed, const std::string& path) {

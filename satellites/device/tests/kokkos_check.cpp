@@ -73,16 +73,6 @@ TEST_F(KokkosViews, WithGapsAreRefused) {
     EXPECT_THROW(device::bytes_of_view(columns), error);
 }
 
-template <class Call>
-errc code_of(Call&& call) {
-    try {
-        call();
-    } catch (const error& fault) {
-        return fault.code();
-    }
-    return errc::success;
-}
-
 // Each rank sends to all; the last one gives wrong views.
 template <class View, class Wide, class Exchange>
 void expect_faults_told(const context& world, Exchange& halo, const pattern& p, double* memory) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../src/owned.hpp"
+#include "crossdock/error.hpp"
 
 namespace crossdock::device_test {
 
@@ -71,6 +72,17 @@ std::vector<T> draw(count_t size, std::uint64_t seed) {
         }
     }
     return values;
+}
+
+/// @brief What a call throws, or `success`.
+template <class Call>
+errc code_of(Call&& call) {
+    try {
+        call();
+    } catch (const error& fault) {
+        return fault.code();
+    }
+    return errc::success;
 }
 
 }  // namespace crossdock::device_test

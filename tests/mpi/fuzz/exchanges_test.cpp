@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <numeric>
 #include <random>
 #include <string>
@@ -21,6 +20,7 @@
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/stream.hpp"
 #include "exchange/sends.hpp"
+#include "gather/combined.hpp"
 #include "stream/workers.hpp"
 #include "support/all_ranks.hpp"
 #include "support/arrivals.hpp"
@@ -245,14 +245,12 @@ TEST_F(FuzzedExchanges, OfCopiesCombineThemAll) {
         const bool has_flags = one_in(2);
         std::vector<std::vector<count_t>> ids;
         std::vector<std::size_t> lengths;
-        std::map<count_t, bool> has_plain;
         for (rank_t r = 0; r < num_ranks; ++r) {
             auto& own = ids.emplace_back(up_to(std::size_t{60}));
             lengths.push_back(own.size());
             for (auto& id : own) {
                 id = up_to(most_id);
                 if (has_flags && one_in(4)) id = -id;
-                if (id > 0) has_plain[id] = true;
             }
         }
         auto options = neighbor_like_options<gather_options>();
@@ -264,24 +262,11 @@ TEST_F(FuzzedExchanges, OfCopiesCombineThemAll) {
                 using T = decltype(type);
                 const bool is_transposed = one_in(2);
                 const auto all = values<T>(lengths);
-                std::map<count_t, T> results;
-                for (std::size_t r = 0; r < ids.size(); ++r) {
-                    for (std::size_t i = 0; i < ids[r].size(); ++i) {
-                        if (ids[r][i] < 0 && !is_transposed) continue;
-                        const auto [known, is_new] =
-                            results.try_emplace(std::abs(ids[r][i]), all[r][i]);
-                        if (!is_new) known->second = op(known->second, all[r][i]);
-                    }
-                }
-                auto found = mine(all), expected = found;
-                for (std::size_t i = 0; i < expected.size(); ++i) {
-                    const auto id = mine(ids)[i];
-                    if (id != 0 && has_plain.contains(std::abs(id)) && (id > 0 || !is_transposed))
-                        expected[i] = results.at(std::abs(id));
-                }
+                auto found = mine(all);
+                const auto expected = test::combined(ids, all, op, is_transposed);
                 shared.start(found, op, {.transposed = is_transposed});
                 complete(shared);
-                EXPECT_EQ(found, expected) << (is_transposed ? "transposed" : "");
+                EXPECT_EQ(found, mine(expected)) << (is_transposed ? "transposed" : "");
             });
         }
         shared.close();

@@ -12,6 +12,7 @@
 
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/route.hpp"
+#include "gather/combined.hpp"
 #include "support/patterns.hpp"
 #include "support/sensitive_values.hpp"
 #include "support/thrown_by.hpp"
@@ -90,27 +91,6 @@ double value_of(rank_t rank, std::size_t place) {
     return 1 + static_cast<double>((7 * static_cast<std::size_t>(rank) + 3 * place) % 11);
 }
 
-// What the values of all ranks become, by a serial loop.
-template <class T, class Op>
-std::vector<std::vector<T>> combined(const std::vector<id_list>& ids,
-                                     std::vector<std::vector<T>> values, Op op, bool transposed) {
-    std::map<count_t, T> result;
-    std::map<count_t, bool> is_plain;
-    for (std::size_t r = 0; r < ids.size(); ++r) {
-        for (std::size_t i = 0; i < ids[r].size(); ++i) {
-            if (ids[r][i] > 0) is_plain[ids[r][i]] = true;
-            if (ids[r][i] == 0 || (ids[r][i] < 0 && !transposed)) continue;
-            const auto [known, is_new] = result.try_emplace(std::abs(ids[r][i]), values[r][i]);
-            if (!is_new) known->second = op(known->second, values[r][i]);
-        }
-    }
-    for (std::size_t r = 0; r < ids.size(); ++r)
-        for (std::size_t i = 0; i < ids[r].size(); ++i)
-            if (is_plain.contains(std::abs(ids[r][i])) && (ids[r][i] > 0 || !transposed))
-                values[r][i] = result.at(std::abs(ids[r][i]));
-    return values;
-}
-
 // With the method "holders".
 constexpr std::size_t most_holders = 16;
 
@@ -141,7 +121,7 @@ class GatherScatter : public testing::Test {
                          bool transposed) {
         auto values = values_for(ids);
         shared.combine(values[rank()], op, {.transposed = transposed});
-        EXPECT_EQ(values[rank()], combined(ids, values_for(ids), op, transposed)[rank()]);
+        EXPECT_EQ(values[rank()], test::combined(ids, values_for(ids), op, transposed)[rank()]);
     }
 
     context where{MPI_COMM_WORLD};
@@ -253,7 +233,7 @@ TEST_F(GatherScatter, AllOperationsAndTypesCombine) {
                 bits.back().push_back(
                     1 << ((std::abs(id) % 30 + static_cast<count_t>(bits.size())) % 30));
         }
-        const auto expected = combined(one.of_rank, bits, bit_or{}, transposed);
+        const auto expected = test::combined(one.of_rank, bits, bit_or{}, transposed);
         shared.combine(bits[rank()], bit_or{}, {.transposed = transposed});
         EXPECT_EQ(bits[rank()], expected[rank()]);
     }
@@ -265,7 +245,7 @@ TEST_F(GatherScatter, SeveralValuesOfAnIdTravelTogether) {
         gather_scatter shared(where, one.of_rank[rank()], {.method = method});
         const auto& ids = one.of_rank[rank()];
         const auto plain = values_for(one.of_rank);
-        const auto expected = combined(one.of_rank, plain, sum{}, false)[rank()];
+        const auto expected = test::combined(one.of_rank, plain, sum{}, false)[rank()];
         const auto sent = shared.statistics();
 
         // Three fields: arrays apart, k values together, and arrays as items.
@@ -298,11 +278,12 @@ TEST_F(GatherScatter, SeveralValuesOfAnIdTravelTogether) {
         shared.combine(whole, [](const std::array<double, 2>& a, const std::array<double, 2>& b) {
             return std::max(a, b);
         });
-        const auto greatest = combined(one.of_rank, plain, maximum{}, false)[rank()];
+        const auto greatest = test::combined(one.of_rank, plain, maximum{}, false)[rank()];
         auto negative = plain;
         for (auto& of_rank : negative)
             for (auto& v : of_rank) v = -v;
-        const auto greatest_negative = combined(one.of_rank, negative, maximum{}, false)[rank()];
+        const auto greatest_negative =
+            test::combined(one.of_rank, negative, maximum{}, false)[rank()];
         for (std::size_t i = 0; i < ids.size(); ++i) {
             EXPECT_EQ(twos[i], (std::array{greatest[i], greatest_negative[i]}));
             EXPECT_EQ(whole[i], (std::array{greatest[i], -greatest[i]}));
@@ -355,8 +336,8 @@ TEST_F(GatherScatter, OperationsAreWaitedForInAnyOrder) {
             }
             EXPECT_FALSE(shared[next].is_active());
             EXPECT_EQ(values[next],
-                      combined(all[next / 2].of_rank, values_for(all[next / 2].of_rank), sum{},
-                               false)[rank()]);
+                      test::combined(all[next / 2].of_rank, values_for(all[next / 2].of_rank),
+                                     sum{}, false)[rank()]);
         }
     }
 }
@@ -429,7 +410,7 @@ TEST_F(GatherScatter, ValuesAreBytesOfAnySize) {
     std::vector<item> items(ids.size(), item{1, 2, 3});
     std::vector<std::vector<std::int32_t>> ones;
     for (const auto& of_rank : one.of_rank) ones.emplace_back(of_rank.size(), 1);
-    const auto copies = combined(one.of_rank, ones, sum{}, false)[rank()];
+    const auto copies = test::combined(one.of_rank, ones, sum{}, false)[rank()];
     const std::array fields{std::as_writable_bytes(std::span(items))};
     const auto add = [](std::byte* to, count_t to_step, const std::byte* from, value_layout layout,
                         const copy_list& list) {
