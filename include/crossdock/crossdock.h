@@ -146,7 +146,8 @@ crossdock_status crossdock_fail(int status, const char* sentence);
 ///
 /// That call is the next one of `start_arrays` and `start_reverse_arrays` of a neighbor exchange; starts of a
 /// gather-scatter or a prepared batch; sparse exchanges; `read`, `write`, `update`, `update_with`, `step` and `local`
-/// of a distributed array; `gather`, `scatter` and `fetch_and_update` of a prepared batch.
+/// of a distributed array; `gather`, `scatter` and `fetch_and_update` of a prepared batch; and the sparse exchange of
+/// crossdock_device.h.
 void crossdock_fail_next(int status, const char* sentence);
 
 /// @}

@@ -10,7 +10,7 @@
 /// | fail on all ranks or on none | `on_all_or_none`, `agree` |
 /// | send messages of one's own | `communicator::reserve_tags` and `communicator::get` |
 /// | wait | `communicator::wait`, `communicator::progress`; `suspension` to wait on a stack of one's own |
-/// | tell MPI of an error | `error_code_of` |
+/// | tell MPI of an error | `error_code_of`; `reporter_of` as functions of crossdock.h do |
 /// | take options of crossdock.h | `known_options` |
 /// | take handles of crossdock.h | `behind` |
 /// | combine values of types that a program names when it runs | `for_each_operation`, `bytes_update`, `bytes_write` |
@@ -19,7 +19,9 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "crossdock/communicator.hpp"
@@ -71,6 +73,13 @@ gather_options behind(const crossdock_gather_options* options);
 
 /// @brief The status of the exception in flight; `crossdock_last_error` then has its sentence. Calls no error handler.
 crossdock_status remember_error() noexcept;
+
+/// @brief What a function of C calls where it catches: as `remember_error`, and calls the error handler of the
+/// communicator that the context was made of; of MPI_COMM_SELF without a context. May outlive the handle.
+std::function<crossdock_status()> reporter_of(const crossdock_context* handle);
+
+/// @brief What `crossdock_fail_next` announced; nothing is announced then. For the beginning of a call.
+std::optional<error> take_announced() noexcept;
 
 /// @brief Throws where options of crossdock.h do not begin with a size, or have fields that say something and are not
 /// known.

@@ -63,8 +63,7 @@ class argument_error : public error {
     int mpi_class_;
 };
 
-/// @brief What `crossdock_fail_next` announced; nothing is announced then. For the beginning of a call.
-std::optional<error> take_announced() noexcept;
+using crossdock::take_announced;
 
 inline void throw_any(const std::optional<error>& fault) {
     if (fault) throw error(*fault);

@@ -79,8 +79,6 @@ void require(const void* pointer, const char* what) {
         throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
 }
 
-std::optional<error> take_announced() noexcept { return std::exchange(announced, std::nullopt); }
-
 void give_text(char** result, const std::string& text) {
     auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
     if (copy == nullptr) throw std::bad_alloc();
@@ -89,6 +87,15 @@ void give_text(char** result, const std::string& text) {
 }
 
 }  // namespace crossdock::c
+
+std::function<crossdock_status()> crossdock::reporter_of(const crossdock_context* handle) {
+    if (handle == nullptr) return [] { return c::report_error(MPI_COMM_SELF); };
+    return [errors = handle->errors] { return c::report_error(errors); };
+}
+
+std::optional<crossdock::error> crossdock::take_announced() noexcept {
+    return std::exchange(announced, std::nullopt);
+}
 
 std::size_t crossdock::checked_size(const void* options, std::size_t num_known) {
     constexpr std::size_t most = 4096;  // any more is memory that was never set

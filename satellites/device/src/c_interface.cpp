@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -18,27 +19,48 @@ struct crossdock_device {
 struct crossdock_device_neighbor_exchange {
     device::neighbor_exchange value;
     count_t num_items, num_slots;
+    std::function<crossdock_status()> report;
 };
 struct crossdock_device_gather_scatter {
     device::gather_scatter value;
     count_t num_ids;
+    std::function<crossdock_status()> report;
 };
 
 namespace {
 
-template <class Body>
-crossdock_status guarded(Body&& body) noexcept {
+// Whose error handler hears of an error: a context's, or that of what was made with one.
+crossdock_status report(const crossdock_context* where) noexcept {
+    try {
+        return reporter_of(where)();
+    } catch (...) {  // there is no room for it
+        return remember_error();
+    }
+}
+template <class Object>
+crossdock_status report(const Object* made) {
+    return made == nullptr ? report(static_cast<const crossdock_context*>(nullptr))
+                           : made->report();
+}
+
+template <class Handle, class Body>
+crossdock_status guarded(const Handle* handle, Body&& body) noexcept {
     try {
         body();
         return CROSSDOCK_SUCCESS;
     } catch (...) {
-        return remember_error();
+        return report(handle);
     }
+}
+template <class Body>
+crossdock_status guarded(Body&& body) noexcept {
+    return guarded(static_cast<const crossdock_context*>(nullptr), body);
 }
 
 template <class Pointer>
 auto& required(Pointer* pointer, const char* what) {
-    if (pointer == nullptr) throw error(errc::invalid_argument, std::string(what) + " is null");
+    if (pointer == nullptr)
+        throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
     return *pointer;
 }
 
@@ -84,10 +106,10 @@ void with_value(MPI_Datatype datatype, Use&& use) {
     const auto is_any = [&](auto... known) {
         return datatype != MPI_DATATYPE_NULL && ((datatype == known) || ...);
     };
-    if (is_any(MPI_DOUBLE, MPI_DOUBLE_PRECISION)) return use(double{});
-    if (is_any(MPI_FLOAT, MPI_REAL)) return use(float{});
-    if (is_any(MPI_INT, MPI_INT32_T, MPI_INTEGER)) return use(std::int32_t{});
-    if (is_any(MPI_LONG, MPI_LONG_LONG, MPI_INT64_T)) return use(std::int64_t{});
+    if (is_any(MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8)) return use(double{});
+    if (is_any(MPI_FLOAT, MPI_REAL, MPI_REAL4)) return use(float{});
+    if (is_any(MPI_INT, MPI_INT32_T, MPI_INTEGER, MPI_INTEGER4)) return use(std::int32_t{});
+    if (is_any(MPI_LONG, MPI_LONG_LONG, MPI_INT64_T, MPI_INTEGER8)) return use(std::int64_t{});
     throw error(errc::invalid_argument,
                 "a device combines values of int, float, double and 64-bit integers only");
 }
@@ -187,7 +209,7 @@ crossdock_status crossdock_device_neighbor_exchange_create(
     const crossdock_context* context, const crossdock_pattern* pattern,
     const crossdock_neighbor_options* options, const crossdock_device* device, const char* path,
     crossdock_device_neighbor_exchange** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = behind(context);
         const auto how = on_all_or_none(where.comm(), [&] {
             required(pattern, "pattern");
@@ -197,7 +219,7 @@ crossdock_status crossdock_device_neighbor_exchange_create(
         const auto& p = behind(pattern);
         *result = new crossdock_device_neighbor_exchange{
             device::neighbor_exchange(where, p, how, driver_of(device), text_or_auto(path)),
-            p.num_items, p.num_slots};
+            p.num_items, p.num_slots, reporter_of(context)};
     });
 }
 
@@ -209,17 +231,18 @@ crossdock_status crossdock_device_neighbor_exchange_free(
 crossdock_status crossdock_device_neighbor_exchange_start(
     crossdock_device_neighbor_exchange* exchange, const void* items, void* slots, size_t item_bytes,
     void* stream) {
-    return guarded([&] {
-        auto& [value, num_items, num_slots] = required(exchange, "exchange");
-        value.start_bytes(values_at<const std::byte>(items, num_items, item_bytes),
-                          values_at<std::byte>(slots, num_slots, item_bytes), item_bytes, stream);
+    return guarded(exchange, [&] {
+        auto& one = required(exchange, "exchange");
+        one.value.start_bytes(values_at<const std::byte>(items, one.num_items, item_bytes),
+                              values_at<std::byte>(slots, one.num_slots, item_bytes), item_bytes,
+                              stream);
     });
 }
 
 crossdock_status crossdock_device_neighbor_exchange_start_reverse(
     crossdock_device_neighbor_exchange* exchange, const void* slots, void* items,
     MPI_Datatype datatype, MPI_Op operation, void* stream) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         auto& one = required(exchange, "exchange");
         start_typed(
             datatype, operation,
@@ -235,7 +258,7 @@ crossdock_status crossdock_device_neighbor_exchange_start_reverse(
 
 crossdock_status crossdock_device_neighbor_exchange_test(
     crossdock_device_neighbor_exchange* exchange, void* stream, int* is_complete) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         auto& given = required(is_complete, "is_complete");
         given = required(exchange, "exchange").value.test(stream);
     });
@@ -243,12 +266,13 @@ crossdock_status crossdock_device_neighbor_exchange_test(
 
 crossdock_status crossdock_device_neighbor_exchange_wait(
     crossdock_device_neighbor_exchange* exchange, void* stream) {
-    return guarded([&] { required(exchange, "exchange").value.wait(stream); });
+    return guarded(exchange, [&] { required(exchange, "exchange").value.wait(stream); });
 }
 
 crossdock_status crossdock_device_neighbor_exchange_explain(
     const crossdock_device_neighbor_exchange* exchange, char** result) {
-    return guarded([&] { give_text(result, required(exchange, "exchange").value.explain()); });
+    return guarded(exchange,
+                   [&] { give_text(result, required(exchange, "exchange").value.explain()); });
 }
 
 crossdock_status crossdock_device_gather_scatter_create(const crossdock_context* context,
@@ -256,7 +280,7 @@ crossdock_status crossdock_device_gather_scatter_create(const crossdock_context*
                                                         const crossdock_gather_options* options,
                                                         const crossdock_device* device,
                                                         crossdock_device_gather_scatter** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = behind(context);
         std::span<const int64_t> given;
         const auto how = on_all_or_none(where.comm(), [&] {
@@ -265,7 +289,8 @@ crossdock_status crossdock_device_gather_scatter_create(const crossdock_context*
             return behind(options);
         });
         *result = new crossdock_device_gather_scatter{
-            device::gather_scatter(where, given, how, driver_of(device)), num_ids};
+            device::gather_scatter(where, given, how, driver_of(device)), num_ids,
+            reporter_of(context)};
     });
 }
 
@@ -277,7 +302,7 @@ crossdock_status crossdock_device_gather_scatter_start(crossdock_device_gather_s
                                                        void* values, int64_t values_per_id,
                                                        MPI_Datatype datatype, MPI_Op operation,
                                                        int transposed, void* stream) {
-    return guarded([&] {
+    return guarded(shared, [&] {
         auto& one = required(shared, "shared");
         const gather_call how{.transposed = transposed != 0, .values_per_id = values_per_id};
         const auto start = [&](auto zero, auto op) {
@@ -293,7 +318,7 @@ crossdock_status crossdock_device_gather_scatter_start(crossdock_device_gather_s
 
 crossdock_status crossdock_device_gather_scatter_test(crossdock_device_gather_scatter* shared,
                                                       void* stream, int* is_complete) {
-    return guarded([&] {
+    return guarded(shared, [&] {
         auto& given = required(is_complete, "is_complete");
         given = required(shared, "shared").value.test(stream);
     });
@@ -301,7 +326,7 @@ crossdock_status crossdock_device_gather_scatter_test(crossdock_device_gather_sc
 
 crossdock_status crossdock_device_gather_scatter_wait(crossdock_device_gather_scatter* shared,
                                                       void* stream) {
-    return guarded([&] { required(shared, "shared").value.wait(stream); });
+    return guarded(shared, [&] { required(shared, "shared").value.wait(stream); });
 }
 
 crossdock_status crossdock_device_sparse_exchange(const crossdock_context* context,
@@ -310,9 +335,11 @@ crossdock_status crossdock_device_sparse_exchange(const crossdock_context* conte
                                                   size_t value_bytes, const char* algorithm,
                                                   const crossdock_device* device, void* stream,
                                                   crossdock_device_messages* result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = behind(context);
+        const auto announced = take_announced();
         on_all_or_none(where.comm(), [&] {
+            if (announced) throw error(*announced);
             required(result, "result");
             array(destinations, num_messages, "destinations");
             array(counts, num_messages, "counts");

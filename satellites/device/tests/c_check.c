@@ -17,6 +17,21 @@ static void check(int is_so, const char* what, int line) {
 #define CHECK(is_so) check((is_so), #is_so, __LINE__)
 #define OK(call) CHECK((call) == CROSSDOCK_SUCCESS)
 
+/* Errors that the handlers of MPI_COMM_SELF and of MPI_COMM_WORLD have heard of. */
+static int num_told[2] = {0, 0};
+static void count_error(MPI_Comm* comm, int* code, ...) {
+    (void)code;
+    ++num_told[*comm == MPI_COMM_WORLD];
+}
+/* A call fails, and the handler of the context's communicator, or that of MPI_COMM_SELF, hears of it. */
+#define FAILS_OF(is_of_context, call, code)         \
+    do {                                            \
+        const int told = num_told[is_of_context];   \
+        CHECK((call) == (code));                    \
+        CHECK(num_told[is_of_context] == told + 1); \
+    } while (0)
+#define FAILS(call, code) FAILS_OF(1, call, code)
+
 static crossdock_device* device = NULL;
 
 /* Of aware_mpi.cpp. */
@@ -53,8 +68,9 @@ static void check_neighbor(const crossdock_context* world, int num_ranks) {
     crossdock_neighbor_exchange* host = NULL;
     crossdock_device_neighbor_exchange* halo = NULL;
     OK(crossdock_neighbor_exchange_create(world, pattern, &options, &host));
-    CHECK(crossdock_device_neighbor_exchange_create(world, pattern, &options, device, "fast",
-                                                    &halo) == CROSSDOCK_INVALID_ARGUMENT);
+    FAILS(
+        crossdock_device_neighbor_exchange_create(world, pattern, &options, device, "fast", &halo),
+        CROSSDOCK_INVALID_ARGUMENT);
     OK(crossdock_device_neighbor_exchange_create(world, pattern, &options, device, NULL, &halo));
     void* const items = there(x, sizeof x);
     void* const slots = there(y, sizeof y);
@@ -73,13 +89,15 @@ static void check_neighbor(const crossdock_context* world, int num_ranks) {
     OK(crossdock_neighbor_exchange_wait(host));
     check_there(items, x, sizeof x);
 
-    CHECK(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_CHAR, MPI_SUM,
-                                                           NULL) == CROSSDOCK_INVALID_ARGUMENT);
-    CHECK(crossdock_device_neighbor_exchange_wait(halo, NULL) == CROSSDOCK_INVALID_STATE);
+    FAILS(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_CHAR, MPI_SUM,
+                                                           NULL),
+          CROSSDOCK_INVALID_ARGUMENT);
+    FAILS(crossdock_device_neighbor_exchange_wait(halo, NULL), CROSSDOCK_INVALID_STATE);
     /* A mistake of rank 0 alone fails for rank 1, which gets its slots. */
     if (rank == 0) {
-        CHECK(crossdock_device_neighbor_exchange_start_reverse(
-                  halo, slots, items, MPI_CHAR, MPI_SUM, NULL) == CROSSDOCK_INVALID_ARGUMENT);
+        FAILS(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_CHAR,
+                                                               MPI_SUM, NULL),
+              CROSSDOCK_INVALID_ARGUMENT);
     } else {
         OK(crossdock_device_neighbor_exchange_start_reverse(halo, slots, items, MPI_DOUBLE, MPI_SUM,
                                                             NULL));
@@ -148,10 +166,12 @@ static void check_sparse(const crossdock_context* world, int num_ranks) {
     const crossdock_status why[3] = {CROSSDOCK_COUNT_OVERFLOW, CROSSDOCK_SIZE_MISMATCH,
                                      CROSSDOCK_INVALID_ARGUMENT};
     for (int i = 0; i < 3; ++i)
-        CHECK(crossdock_device_sparse_exchange(world, 2, destinations, wrong[i], memory,
-                                               sizeof(float), NULL, device, NULL, &came) == why[i]);
-    CHECK(crossdock_device_sparse_exchange(world, 2, destinations, counts, memory, 0, NULL, device,
-                                           NULL, &came) == CROSSDOCK_INVALID_ARGUMENT);
+        FAILS(crossdock_device_sparse_exchange(world, 2, destinations, wrong[i], memory,
+                                               sizeof(float), NULL, device, NULL, &came),
+              why[i]);
+    FAILS(crossdock_device_sparse_exchange(world, 2, destinations, counts, memory, 0, NULL, device,
+                                           NULL, &came),
+          CROSSDOCK_INVALID_ARGUMENT);
     OK(crossdock_device_deallocate(device, memory));
 }
 
@@ -160,10 +180,14 @@ int main(int argc, char** argv) {
     int num_ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(count_error, &counting);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, counting);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, counting);
     crossdock_context* world = NULL;
     OK(crossdock_context_create(MPI_COMM_WORLD, NULL, &world));
-    CHECK(crossdock_device_open("no_such", &device) == CROSSDOCK_INVALID_ARGUMENT);
+    FAILS_OF(0, crossdock_device_open("no_such", &device), CROSSDOCK_INVALID_ARGUMENT);
+    FAILS_OF(0, crossdock_device_neighbor_exchange_wait(NULL, NULL), CROSSDOCK_INVALID_ARGUMENT);
     OK(crossdock_device_open(NULL, &device));
     let_mpi_take_memory_of_the_device();
     check_neighbor(world, num_ranks);
@@ -172,6 +196,7 @@ int main(int argc, char** argv) {
     OK(crossdock_device_free(device));
     OK(crossdock_context_close(world));
     OK(crossdock_context_free(world));
+    MPI_Errhandler_free(&counting);
     MPI_Finalize();
     return 0;
 }

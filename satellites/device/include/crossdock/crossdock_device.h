@@ -1,8 +1,8 @@
 /// @file
 /// @brief Exchanges of arrays in a device's memory, for C.
 ///
-/// - Functions behave as those of crossdock.h and as the C++ objects of device_exchange.hpp, which say what is
-///   collective and what fails. They call no error handler of MPI's.
+/// - Functions behave as those of crossdock.h, which says what an error does, and as the C++ objects of
+///   device_exchange.hpp, which say what is collective and what fails.
 /// - Items, slots and values are addresses in memory that the device can use. A stream is a `cudaStream_t`, `CUstream`
 ///   or `hipStream_t`; null is the default stream.
 /// - Where a device combines values, the datatype is `int`, `float`, `double` or an integer of 64 bits, and the
