@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parents[2]
 INSTALLING = PROJECT / "docs/install.md"
 HEADERS = [*(PROJECT / "include").rglob("*.h*")]
 LIBRARY = Path(sys.argv[1]) / "libcrossdock.so"
-FORTRAN = Path(sys.argv[1]) / "libcrossdock_fortran.so"
+FORTRAN = [Path(sys.argv[1]) / f"libcrossdock_{name}.so" for name in ("fortran", "fortran_device")]
 DROP_IN = Path(sys.argv[1]) / "libcrossdock_mpi.so"
 MPI_ADVANCE = Path(sys.argv[1]) / "libcrossdock_mpi_advance.so"
 # Every program in C++ has them.
@@ -58,10 +58,11 @@ class Symbols(unittest.TestCase):
         self.assertEqual([symbol for symbol in exported(LIBRARY)
                           if not declared.issuperset(identifiers(symbol))], [])
 
-    @unittest.skipUnless(FORTRAN.exists(), "the library was built without Fortran")
-    def test_exports_of_fortran_have_the_name_of_its_module(self):
-        for symbol in exported(FORTRAN):
-            self.assertRegex(symbol, r"^__crossdock_MOD_")
+    @unittest.skipUnless(FORTRAN[0].exists(), "the library was built without Fortran")
+    def test_exports_of_fortran_have_the_names_of_its_modules(self):
+        for library, module in zip(FORTRAN, ("crossdock", "crossdock_devices")):
+            for symbol in exported(library):
+                self.assertRegex(symbol, rf"^__{module}_MOD_")
 
     def test_exports_of_mpi_advance_have_its_names_and_are_of_no_other_library(self):
         for symbol in exported(MPI_ADVANCE):
@@ -70,7 +71,7 @@ class Symbols(unittest.TestCase):
 
     @unittest.skipUnless(DROP_IN.exists(), "the drop-in was not built")
     def test_drop_in_defines_nothing_of_the_others(self):
-        others = [library for library in (LIBRARY, FORTRAN) if library.exists()]
+        others = [library for library in (LIBRARY, *FORTRAN) if library.exists()]
         self.assertEqual(set(exported(DROP_IN)) & {symbol for library in others for symbol in exported(library)}, set())
 
     def test_needs_what_the_page_says(self):

@@ -152,6 +152,7 @@ end module
 program shown
     use mpi_f08
     use crossdock
+    use crossdock_devices
     use shared
     implicit none
     integer(int64), parameter :: num_rows = 4, num_ghosts = 2, first_row = 0, num_bins = 3, num_values = 2

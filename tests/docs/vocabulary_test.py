@@ -7,7 +7,10 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 C = (PROJECT / "include/crossdock/crossdock.h").read_text(encoding="utf-8")
 PYTHON = PROJECT / "satellites/python/crossdock"
-FORTRAN = (PROJECT / "satellites/fortran/src/crossdock.f90.in").read_text(encoding="utf-8")
+FORTRAN = "".join((PROJECT / "satellites/fortran/src" / name).read_text(encoding="utf-8")
+                  for name in ("crossdock.f90.in", "options.inc"))
+DEVICES_IN_C = (PROJECT / "satellites/device/include/crossdock/crossdock_device.h").read_text(encoding="utf-8")
+DEVICES_IN_FORTRAN = (PROJECT / "satellites/fortran/src/crossdock_devices.f90").read_text(encoding="utf-8")
 
 # An object, its headers in C++, and its class in Python.
 OBJECTS = {
@@ -81,8 +84,8 @@ def in_all(name):
     return in_c(name) - ONLY_IN_C
 
 
-def in_fortran(name):
-    declared = re.search(rf"type, public :: crossdock_{name}\n(.*?)end type", FORTRAN, re.DOTALL)[1]
+def in_fortran(name, module=FORTRAN):
+    declared = re.search(rf"type, public :: crossdock_{name}\n(.*?)end type", module, re.DOTALL)[1]
     return set(re.findall(r"(?:procedure|generic) :: (\w+) =>", declared))
 
 
@@ -105,9 +108,9 @@ def in_python(kind, classes):
     return words
 
 
-def structure(name):
+def structure(name, header=C):
     """The fields of a structure of C, in their order."""
-    body = re.sub("//.*", "", re.search(rf"typedef struct crossdock_{name} {{(.*?)}} crossdock_{name};", C, re.DOTALL)[1])
+    body = re.sub("//.*", "", re.search(rf"typedef struct crossdock_{name} {{(.*?)}} crossdock_{name};", header, re.DOTALL)[1])
     return re.findall(r"(\w+)(?:\[\w+\]|\)\([^)]*\))?;", body)
 
 
@@ -129,6 +132,14 @@ class Vocabulary(unittest.TestCase):
         for name in OBJECTS:
             with self.subTest(name):
                 self.assertEqual(in_fortran(name) - {"alltoallv_init"}, in_all(name) - only.get(name, set()))
+
+    def test_FortranHasTheFunctionsOfDevices(self):
+        found = {"device_sparse_exchange"} & set(re.findall(r"public :: crossdock_(\w+)", DEVICES_IN_FORTRAN))
+        for name in ("device", "device_neighbor_exchange", "device_gather_scatter", "device_messages"):
+            found |= {f"{name}_{word}" for word in in_fortran(name, DEVICES_IN_FORTRAN)}
+        self.assertEqual(found, set(re.findall(r"\bcrossdock_(\w+)\(", DEVICES_IN_C)))
+        fields = re.search(r"type, bind\(C\) :: device_messages\n(.*?)end type", DEVICES_IN_FORTRAN, re.DOTALL)[1]
+        self.assertEqual(re.findall(r":: (\w+) =", fields), structure("device_messages", DEVICES_IN_C))
 
     def test_CppHasTheWordsOfC(self):
         for name, (headers, _) in OBJECTS.items():

@@ -30,7 +30,7 @@ LEFT_OF = {
     "c": {"array", "gather", "stream"},
 
     "simulator": {"schedule"},
-    "fortran": {"c"},
+    "fortran": {"c", "device"},
     "mpi_advance": {"c"},
     "gslib": {"c"},
     "drop_in": {"c"},
