@@ -531,7 +531,8 @@ class Docs(unittest.TestCase):
         self.compile({"symbols.cpp": with_lines(f"{folder}/symbols.cpp", 'extern "C" {\n', taken),
                       "fortran.cpp": with_lines(f"{folder}/fortran.cpp", "CROSSDOCK_FORTRAN_FORMS(Alltoall,",
                                                 in_fortran),
-                      "both.cpp": '#include "symbols.cpp"\n#include "fortran.cpp"\n'}, PROJECT / folder)
+                      "both.cpp": '#include "symbols.cpp"\n#include "fortran.cpp"\n'}, PROJECT / folder,
+                     f"-I{PROJECT}", f"-I{PROJECT}/satellites/device/include")
 
     def test_FilesToOpenAreThere(self):
         table = pages.tables(pages.section((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "To change X, open Y"))[0]

@@ -33,7 +33,7 @@ LEFT_OF = {
     "fortran": {"c", "device"},
     "mpi_advance": {"c"},
     "gslib": {"c"},
-    "drop_in": {"c"},
+    "drop_in": {"device"},
     "petsc": {"neighbor"},
     "hypre": {"pattern", "drop_in"},
     "device": {"c"},

@@ -150,8 +150,15 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
     }
     for (std::size_t i = 0; i < blocks_.size(); ++i)
         layout_.offsets.push_back(layout_.lengths[i] > 0 ? blocks_[i].offset - first_ : 0);
-    is_on_device_ = total > 0 && is_device_memory(bytes());
-    is_packed_ = is_packed_ || is_on_device_ || end - first_ > most_span * total + small_span ||
+    const bool is_on_device = total > 0 && is_device_memory(bytes());
+    if (is_on_device) {
+        if (!is_packed_) copies_ = device_copies::of(bytes());
+        // From MPI_BOTTOM blocks may lie in any memory.
+        for (std::size_t i = 0; copies_ && buffer_ == nullptr && i < blocks_.size(); ++i)
+            if (layout_.lengths[i] > 0) copies_ = device_copies::of(begin_of(i));
+        is_for_mpi_ = copies_ == nullptr;
+    }
+    is_packed_ = is_packed_ || is_on_device || end - first_ > most_span * total + small_span ||
                  (!is_shared_ && layout_.has_overlaps());
     if (!is_packed_) return;
     count_t next = 0;
@@ -170,7 +177,8 @@ call_side::call_side(call_side&& other) noexcept
       blocks_(std::move(other.blocks_)),
       is_shared_(other.is_shared_),
       is_packed_(other.is_packed_),
-      is_on_device_(other.is_on_device_),
+      is_for_mpi_(other.is_for_mpi_),
+      copies_(other.copies_),
       first_(other.first_),
       own_types_(std::exchange(other.own_types_, {})),
       layout_(std::move(other.layout_)) {}
@@ -206,7 +214,33 @@ void call_side::for_each_planned(const side_layout& planned, Copy&& copy) const 
     }
 }
 
+// Copies blocks that lie one after the other on both sides at once.
+template <class Copy>
+void call_side::copy_planned(const side_layout& planned, Copy&& copy) const {
+    std::byte* here = nullptr;
+    count_t offset = 0, length = 0;
+    const auto copy_joined = [&] {
+        if (length > 0) copy(here, offset, static_cast<std::size_t>(length));
+    };
+    for_each_planned(planned, [&](const block&, std::byte* at, count_t to, value_count bytes) {
+        if (length == 0 || at != here + length || to != offset + length) {
+            copy_joined();
+            here = at;
+            offset = to;
+            length = 0;
+        }
+        length += bytes;
+    });
+    copy_joined();
+    copies_->on.wait_for(copies_->by);
+}
+
 void call_side::pack(const side_layout& planned, std::byte* bytes) const {
+    if (copies_ != nullptr) {
+        return copy_planned(planned, [&](const std::byte* from, count_t to, std::size_t length) {
+            copies_->on.copy_down(bytes + to, from, length, copies_->by);
+        });
+    }
     for_each_planned(
         planned, [&](const block& one, std::byte* from, count_t offset, value_count length) {
             value_count position = 0;
@@ -216,6 +250,11 @@ void call_side::pack(const side_layout& planned, std::byte* bytes) const {
 }
 
 void call_side::unpack(const side_layout& planned, const std::byte* bytes) const {
+    if (copies_ != nullptr) {
+        return copy_planned(planned, [&](std::byte* to, count_t from, std::size_t length) {
+            copies_->on.copy_up(to, bytes + from, length, copies_->by);
+        });
+    }
     for_each_planned(
         planned, [&](const block& one, std::byte* to, count_t offset, value_count length) {
             value_count position = 0;

@@ -13,6 +13,8 @@
 
 namespace crossdock::drop_in {
 
+struct device_copies;
+
 /// @brief What a datatype says of its values.
 struct type_facts {
     MPI_Datatype type;
@@ -60,12 +62,15 @@ class call_side {
     /// @brief Makes the datatypes its own, so that the user may free his.
     void keep_types();
 
-    /// @brief As in the buffer; or one block after the other, if MPI_Pack has to make them: they have gaps, overlap,
-    /// lie far apart, or are in a device's memory.
+    /// @brief As in the buffer; or one block after the other, if they have to be packed: they have gaps, overlap, lie
+    /// far apart, or are in a device's memory.
     const side_layout& layout() const noexcept { return layout_; }
     std::span<const block> blocks() const noexcept { return blocks_; }
     bool is_shared() const noexcept { return is_shared_; }
-    bool is_on_device() const noexcept { return is_on_device_; }
+    /// @brief Whether it is in memory that only MPI may read and write.
+    bool is_for_mpi() const noexcept { return is_for_mpi_; }
+    /// @brief What packs and unpacks it, if it is in a device's memory; null: MPI.
+    const device_copies* copies() const noexcept { return copies_; }
     void* buffer() const noexcept { return buffer_; }
     /// @brief Where block `i` begins.
     std::byte* begin_of(std::size_t i) const noexcept;
@@ -75,6 +80,7 @@ class call_side {
     /// @brief Where the layout begins in the buffer.
     std::byte* bytes() const noexcept;
     /// @brief Copies the blocks that are as long as planned to where they are planned from `bytes` on.
+    /// @param bytes  of a `host_room` for `copies`
     void pack(const side_layout& planned, std::byte* bytes) const;
     /// @brief The reverse.
     void unpack(const side_layout& planned, const std::byte* bytes) const;
@@ -83,12 +89,15 @@ class call_side {
     // Calls `copy` for the blocks that `pack` takes.
     template <class Copy>
     void for_each_planned(const side_layout& planned, Copy&& copy) const;
+    template <class Copy>
+    void copy_planned(const side_layout& planned, Copy&& copy) const;
 
     void* buffer_;
     std::vector<block> blocks_;
     bool is_shared_;
     bool is_packed_ = false;
-    bool is_on_device_ = false;
+    bool is_for_mpi_ = false;
+    const device_copies* copies_ = nullptr;
     MPI_Aint first_ = 0;  // of the buffer, where the first block begins
     std::vector<MPI_Datatype> own_types_;
     side_layout layout_;

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <vector>
 
 #include "neighbor_call.hpp"
@@ -31,9 +32,21 @@ class edge_messages {
   private:
     MPI_Request& added() { return requests_.emplace_back(MPI_REQUEST_NULL); }
     void send_again(const neighbor_call& call, int tag);
+    void finish() const;
     void check() const;
 
+    // Blocks that differ, of a side in a device's memory, one after the other.
+    struct copied_blocks {
+        side_layout layout;
+        host_room room;
+        std::byte* bytes;
+    };
+    static std::unique_ptr<copied_blocks> room_for(const call_side& side,
+                                                   const side_layout& planned);
+
     const neighbor_call* call_;
+    std::unique_ptr<copied_blocks> sent_;  // null if there are none
+    std::unique_ptr<copied_blocks> received_;
     std::vector<MPI_Request> requests_;
     std::vector<std::vector<std::byte>> sent_again_;
     std::vector<std::vector<std::byte>>

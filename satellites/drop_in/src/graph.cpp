@@ -30,7 +30,7 @@ constexpr count_t num_ring_items = 64;
 constexpr std::size_t ring_item_bytes = 4096;
 constexpr std::size_t most_known_trials = 64;
 constexpr int too_long = -1;  // in place of an alignment
-constexpr int on_device = -2;
+constexpr int for_mpi = -2;
 constexpr const char* not_on_host = "not host memory";
 int num_graphs = 0;
 
@@ -350,7 +350,7 @@ graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_
     auto& state = state_of(kind);
     if (leaves(kind, facts)) return {};
     const auto step = state.calls.next(layout.sends.lengths, layout.receives.lengths);
-    if (layout.is_on_device) {
+    if (layout.is_for_mpi) {
         state.calls.differed();
         if (facts != nullptr) facts->why_none = not_on_host;
     }
@@ -369,7 +369,7 @@ graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_
         if (!state.plans.back()) state.calls.lost();
     }
     auto* const plan = state.plans[slot].get();
-    if (plan != nullptr && !layout.is_on_device &&
+    if (plan != nullptr && !layout.is_for_mpi &&
         (plan->layout().sends.lengths != layout.sends.lengths ||
          plan->layout().receives.lengths != layout.receives.lengths))
         state.calls.differed();
@@ -435,11 +435,12 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
         if (is_forced_ && facts == nullptr) return made;
     }
     if (!before) {
-        before = {
-            hash,
-            made->compare_with_mpi(
-                {has_topology_ ? twin_ : same_, has_topology_, kind == block_kind::equal}, form),
-            nullptr};
+        before = {hash,
+                  made->compare_with_mpi(
+                      {has_topology_ ? twin_ : same_, has_topology_, kind == block_kind::equal,
+                       layout.send_copies, layout.receive_copies},
+                      form),
+                  nullptr};
         const bool is_used = is_to_be_used(before->seconds);
         if (facts != nullptr) {
             auto found = std::make_shared<plan_facts>(facts_of(
@@ -472,7 +473,8 @@ std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_f
     words.add(std::span(destinations_.ranks));
     words.add(std::span(sources_.ranks));
     const std::array terms{static_cast<int>(kind), static_cast<int>(form),
-                           static_cast<int>(has_topology_)};
+                           static_cast<int>(has_topology_), int{layout.send_copies != nullptr},
+                           int{layout.receive_copies != nullptr}};
     words.add(std::span<const int>(terms));
     return words.value();
 }
@@ -484,7 +486,7 @@ std::vector<known_trial>& graph::trials() {
 graph::plan_terms graph::agree_on_plan(const layouts_seen& layout, std::uint64_t hash) {
     const bool is_too_much =
         std::max(layout.sends.num_bytes(), layout.receives.num_bytes()) > most_trial_bytes;
-    const int alignment = layout.is_on_device ? on_device
+    const int alignment = layout.is_for_mpi ? for_mpi
                           : is_too_much
                               ? too_long
                               : std::min(layout.sends.alignment(), layout.receives.alignment());

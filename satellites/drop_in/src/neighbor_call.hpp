@@ -17,7 +17,8 @@ struct neighbor_call {
     call_facts* facts = nullptr;  ///< where the call is counted, if CROSSDOCK_REPORT is set
 
     layouts_seen layouts() const noexcept {
-        return {sends.layout(), receives.layout(), sends.is_on_device() || receives.is_on_device()};
+        return {sends.layout(), receives.layout(), sends.is_for_mpi() || receives.is_for_mpi(),
+                sends.copies(), receives.copies()};
     }
     void count_along(const planned_exchange& plan) const {
         if (facts != nullptr) facts->add(plan.facts());

@@ -25,10 +25,12 @@ neighbor_options options_of(int alignment) {
 
 }  // namespace
 
-// One side of a call of bytes that lie as planned.
+// One side of a call of bytes that lie as planned, in memory of a device or of the host.
 struct bytes_side {
-    explicit bytes_side(const side_layout& layout)
-        : buffer(static_cast<std::size_t>(layout.num_bytes())) {
+    bytes_side(const side_layout& layout, const device_copies* copies) {
+        const auto num_bytes = static_cast<std::size_t>(layout.num_bytes());
+        if (copies != nullptr) on_device.emplace(copies->on, num_bytes);
+        on_host.resize(copies != nullptr ? 0 : num_bytes);
         // Open MPI wants addresses even where there is no neighbor.
         counts.reserve(layout.lengths.size() + 1);
         offsets.reserve(layout.lengths.size() + 1);
@@ -47,10 +49,13 @@ struct bytes_side {
         blocks.reserve(offsets.size());
         for (std::size_t i = 0; i < offsets.size(); ++i)
             blocks.push_back({offsets[i], counts[i], MPI_BYTE});
-        return {buffer.data(), std::move(blocks), is_shared};
+        return {data(), std::move(blocks), is_shared};
     }
 
-    std::vector<std::byte> buffer;
+    std::byte* data() { return on_device ? on_device->get() : on_host.data(); }
+
+    std::vector<std::byte> on_host;
+    std::optional<device::device_memory> on_device;
     std::vector<int> counts;
     std::vector<MPI_Aint> offsets;
     std::vector<int> int_offsets;
@@ -101,17 +106,16 @@ class exchange_of_bytes {
                 });
         };
         if (mpi.has_topology)
-            with(CROSSDOCK_FUNCTIONS(Neighbor_alltoallw, Ineighbor_alltoallw), sends.buffer.data(),
-                 sends.counts.data(), sends.offsets.data(), sends.types.data(),
-                 receives.buffer.data(), receives.counts.data(), receives.offsets.data(),
-                 receives.types.data(), mpi.comm);
+            with(CROSSDOCK_FUNCTIONS(Neighbor_alltoallw, Ineighbor_alltoallw), sends.data(),
+                 sends.counts.data(), sends.offsets.data(), sends.types.data(), receives.data(),
+                 receives.counts.data(), receives.offsets.data(), receives.types.data(), mpi.comm);
         else if (mpi.has_equal_blocks)
-            with(CROSSDOCK_FUNCTIONS(Alltoall, Ialltoall), sends.buffer.data(), sends.counts[0],
-                 MPI_BYTE, receives.buffer.data(), receives.counts[0], MPI_BYTE, mpi.comm);
+            with(CROSSDOCK_FUNCTIONS(Alltoall, Ialltoall), sends.data(), sends.counts[0], MPI_BYTE,
+                 receives.data(), receives.counts[0], MPI_BYTE, mpi.comm);
         else
-            with(CROSSDOCK_FUNCTIONS(Alltoallv, Ialltoallv), sends.buffer.data(),
-                 sends.counts.data(), sends.int_offsets.data(), MPI_BYTE, receives.buffer.data(),
-                 receives.counts.data(), receives.int_offsets.data(), MPI_BYTE, mpi.comm);
+            with(CROSSDOCK_FUNCTIONS(Alltoallv, Ialltoallv), sends.data(), sends.counts.data(),
+                 sends.int_offsets.data(), MPI_BYTE, receives.data(), receives.counts.data(),
+                 receives.int_offsets.data(), MPI_BYTE, mpi.comm);
     }
     ~exchange_of_bytes() {
         if (persistent_ != MPI_REQUEST_NULL) PMPI_Request_free(&persistent_);
@@ -146,17 +150,19 @@ planned_exchange::planned_exchange(const context& where, const pattern& p, call_
     instances_.emplace_back(neighbor_exchange(where, p, options_of(alignment)), *this);
     if (!instances_.front().exchange_.is_trying()) return;
     // No later start may wait for other ranks.
-    auto [sends, receives] = trial_sides();
+    auto [sends, receives] = trial_sides(nullptr, nullptr);
     while (instances_.front().exchange_.is_trying()) exchange_bytes(sends, receives);
 }
 
-std::pair<bytes_side, bytes_side> planned_exchange::trial_sides() const {
-    return on_all_or_none(
-        *comm_, [&] { return std::pair(bytes_side(layout_.sends), bytes_side(layout_.receives)); });
+std::pair<bytes_side, bytes_side> planned_exchange::trial_sides(
+    const device_copies* sends, const device_copies* receives) const {
+    return on_all_or_none(*comm_, [&] {
+        return std::pair(bytes_side(layout_.sends, sends), bytes_side(layout_.receives, receives));
+    });
 }
 
 void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
-    instances_.front().start(sends.buffer.data(), receives.buffer.data());
+    instances_.front().start(sends.data(), receives.data());
     wait_for_trial();
 }
 
@@ -167,12 +173,13 @@ void planned_exchange::wait_for_trial() {
 }
 
 trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form form) {
-    auto [sends, receives] = trial_sides();
+    auto [sends, receives] = trial_sides(mpi.send_copies, mpi.receive_copies);
     const exchange_of_bytes by_mpi(sends, receives, mpi, form, *comm_);
     // With what such a call takes besides: of a persistent request, nothing.
     const bool is_shared = layout_.sends.has_overlaps();
+    const bool is_copied = mpi.send_copies != nullptr || mpi.receive_copies != nullptr;
     const auto by_plan = [&] {
-        if (form == call_form::persistent) return exchange_bytes(sends, receives);
+        if (form == call_form::persistent && !is_copied) return exchange_bytes(sends, receives);
         const auto from = sends.as_called(is_shared), to = receives.as_called(false);
         instances_.front().start(from, to);
         wait_for_trial();
@@ -214,21 +221,28 @@ auto planned_exchange::instance::lies_as_planned(const call_side& sends,
 
 void planned_exchange::instance::start(const call_side& sends, const call_side& receives,
                                        sides_as_planned are) {
-    const auto room_for = [](std::vector<std::byte>& room, const side_layout& planned) {
-        room.resize(static_cast<std::size_t>(planned.num_bytes()));
-        return room.data();
+    const auto room_for = [](host_room& room, const side_layout& planned, const call_side& side) {
+        return room.make(static_cast<std::size_t>(planned.num_bytes()), side.copies());
     };
     const auto& planned = of_->layout_;
     const std::byte* items = sends.bytes();
-    if (!are.sends) {
-        items = room_for(items_, planned.sends);
-        sends.pack(planned.sends, items_.data());
-    }
     std::byte* slots = receives.bytes();
     unpacked_into_ = nullptr;
-    if (!are.receives) {
-        slots = room_for(slots_, planned.receives);
-        unpacked_into_ = &receives;
+    try {
+        if (!are.sends) {
+            auto* const packed = room_for(items_, planned.sends, sends);
+            sends.pack(planned.sends, packed);
+            items = packed;
+        }
+        if (!are.receives) {
+            slots = room_for(slots_, planned.receives, receives);
+            unpacked_from_ = slots;
+            unpacked_into_ = &receives;
+        }
+    } catch (...) {
+        // The others do not wait for this rank for ever.
+        exchange_.fail_start(false, std::size_t{1} << of_->alignment_, current_error());
+        throw;
     }
     start(items, slots);
 }
@@ -245,7 +259,7 @@ void planned_exchange::instance::wait() {
 }
 
 void planned_exchange::instance::unpack() const {
-    if (unpacked_into_ != nullptr) unpacked_into_->unpack(of_->layout_.receives, slots_.data());
+    if (unpacked_into_ != nullptr) unpacked_into_->unpack(of_->layout_.receives, unpacked_from_);
 }
 
 void planned_exchange::instance::start(const std::byte* items, std::byte* slots) {

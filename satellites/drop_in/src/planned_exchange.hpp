@@ -11,6 +11,7 @@
 
 #include "blocks.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "device_memory.hpp"
 #include "plan_facts.hpp"
 
 namespace crossdock::drop_in {
@@ -25,7 +26,9 @@ struct call_layout {
 struct layouts_seen {
     const side_layout& sends;
     const side_layout& receives;
-    bool is_on_device;  ///< one of them
+    bool is_for_mpi;                             ///< one of them is in memory that only MPI may use
+    const device_copies* send_copies = nullptr;  ///< in a device's memory; null: not, or MPI's
+    const device_copies* receive_copies = nullptr;
 };
 
 /// @brief How a program waits for a call; MPI has functions of its own for each, some of them faster than others.
@@ -44,6 +47,9 @@ struct opponent {
     bool has_topology =
         true;  ///< whose neighbors are those of the pattern; otherwise all ranks are
     bool has_equal_blocks = false;  ///< of all ranks, one after the other
+    // Buffers are in a device's memory; null: in the host's.
+    const device_copies* send_copies = nullptr;
+    const device_copies* receive_copies = nullptr;
 };
 
 struct bytes_side;
@@ -112,8 +118,9 @@ class planned_exchange {
 
         neighbor_exchange exchange_;
         const planned_exchange* of_;
-        std::vector<std::byte> items_;  // of a call whose blocks do not lie as planned
-        std::vector<std::byte> slots_;
+        host_room items_;  // of a call whose blocks do not lie as planned
+        host_room slots_;
+        const std::byte* unpacked_from_ = nullptr;
         const call_side* unpacked_into_ = nullptr;
     };
 
@@ -132,7 +139,8 @@ class planned_exchange {
     bool is_idle() const;
 
   private:
-    std::pair<bytes_side, bytes_side> trial_sides() const;
+    std::pair<bytes_side, bytes_side> trial_sides(const device_copies* sends,
+                                                  const device_copies* receives) const;
     std::size_t number_of_next(call_form form) const;
     void exchange_bytes(bytes_side& sends, bytes_side& receives);
     void wait_for_trial();
