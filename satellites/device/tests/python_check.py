@@ -14,6 +14,13 @@ DEVICE = ctypes.c_void_p()
 device._call("device_open", None, ctypes.byref(DEVICE))
 
 
+def copy_out(address, shape, dtype):
+    found = numpy.empty(shape, dtype)
+    device._call("device_copy_out", DEVICE, found.ctypes.data_as(ctypes.c_void_p), address,
+                 ctypes.c_size_t(found.nbytes), None)
+    return found
+
+
 class Array:
     """An array in memory of the mock. What derives from it says where it is."""
 
@@ -25,10 +32,7 @@ class Array:
                      ctypes.c_size_t(self.values.nbytes), None)
 
     def get(self):
-        found = numpy.empty_like(self.values)
-        device._call("device_copy_out", DEVICE, found.ctypes.data_as(ctypes.c_void_p), self.memory,
-                     ctypes.c_size_t(found.nbytes), None)
-        return found
+        return copy_out(self.memory, self.values.shape, self.values.dtype)
 
 
 class InterfaceArray(Array):
@@ -43,17 +47,12 @@ class InterfaceArray(Array):
 
 class DlpackArray(Array):
     def __dlpack__(self, stream=None):
-        class Managed(ctypes.Structure):
-            _fields_ = [("tensor", device._Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
         shape = (ctypes.c_int64 * self.values.ndim)(*self.values.shape)
-        kind = {"i": 0, "f": 2}[self.values.dtype.kind]
-        managed = Managed(device._Tensor(self.memory.value - 16, 12, 0, self.values.ndim, kind,
-                                         8 * self.values.itemsize, 1, shape, None, 16), None, None)
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        kind = {"i": 0, "f": 2, "c": 5}[self.values.dtype.kind]
+        managed = device._Managed(device._Tensor(self.memory.value - 16, 12, 3, self.values.ndim, kind,
+                                                 8 * self.values.itemsize, 1, shape, None, 16))
         self.kept = (managed, shape)
-        return new(ctypes.addressof(managed), b"dltensor", None)
+        return device._new_capsule(ctypes.addressof(managed), b"dltensor", None)
 
 
 PRODUCERS = (InterfaceArray, DlpackArray)
@@ -152,6 +151,69 @@ class Doors(unittest.TestCase):
         halo.wait()
         numpy.testing.assert_array_equal(slots.get(), self.ghosts(x))
         halo.free()
+
+    def test_SparseExchangeBringsMessages(self):
+        # Two values for the next rank, and one for this.
+        destinations, counts = [(RANK + 1) % NUM_RANKS, RANK], [2, 1]
+        for producer in PRODUCERS:
+            for dtype, shape in (("f8", ()), ("i4", (3,)), ("c16", (2, 2))):
+                with self.subTest(producer=producer.__name__, dtype=dtype):
+                    x = owned(5, *shape).astype(dtype)[:3]
+                    everything = COMM.allgather(x)
+                    came = device.sparse_exchange(self.world, destinations, counts, producer(x))
+                    said = came.values.__cuda_array_interface__
+                    self.assertEqual((said["shape"], said["typestr"]), ((3, *shape), x.dtype.str))
+                    values = copy_out(ctypes.c_void_p(said["data"][0]), said["shape"], said["typestr"])
+                    last = (RANK - 1) % NUM_RANKS
+                    self.assertEqual(sorted(zip(came.sources, came.counts)), sorted([(last, 2), (RANK, 1)]))
+                    self.assertEqual(came.displacements, [0, came.counts[0]])
+                    for source, count, first in zip(came.sources, came.counts, came.displacements):
+                        numpy.testing.assert_array_equal(values[first:][:count],
+                                                         everything[source][:2] if count == 2 else x[2:])
+
+    def test_ReceivedValuesAreLentUntilTheLastUserIsDone(self):
+        x = owned(6, 2).astype("f4")
+        for is_taken in (True, False):
+            came = device.sparse_exchange(self.world, [RANK], [3], DlpackArray(x))
+            kept = weakref.ref(came.values)
+            address = came.values.__cuda_array_interface__["data"][0]
+            self.assertRaises(BufferError, came.values.__dlpack__, copy=True)
+            capsule = came.values.__dlpack__(stream=1, max_version=(1, 0))
+            self.assertEqual(came.values.__dlpack_device__(), (12, 3))
+            del came
+            managed = device._Managed.from_address(device._pointer_of(capsule, b"dltensor"))
+            tensor = managed.tensor
+            self.assertEqual((tensor.data, tensor.device_type, tensor.device_id, tensor.code, tensor.bits, tensor.vector),
+                             (address, 12, 3, 2, 32, 1))
+            self.assertEqual(tensor.shape[:tensor.ndim], [3, 2])
+            numpy.testing.assert_array_equal(copy_out(ctypes.c_void_p(tensor.data), (3, 2), "f4"), x[:3])
+            if is_taken:
+                rename = ctypes.pythonapi.PyCapsule_SetName
+                rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+                rename(capsule, b"used_dltensor")
+            del capsule
+            if is_taken:
+                self.assertIsNotNone(kept())
+                managed.deleter(ctypes.addressof(managed))
+            self.assertIsNone(kept())
+        came = device.sparse_exchange(self.world, [], [], InterfaceArray(x))
+        self.assertEqual((came.sources, came.values.shape), ([], (0, 2)))
+        self.assertRaises(BufferError, came.values.__dlpack__)
+
+    def test_WrongMessagesFailOnAllRanks(self):
+        x = owned(7).astype("f8")
+        gaps = InterfaceArray(x)
+        gaps.strides = (16,)
+        good = ([RANK], [2], InterfaceArray(x))
+        for wrong in (([RANK], [13], good[2]), ([RANK], [2], gaps), ([RANK], [2], x), ([RANK, RANK], [2], good[2]),
+                      ([RANK], [2, 1], good[2])):
+            is_wrong = RANK == NUM_RANKS - 1
+            with self.assertRaises((ValueError, RuntimeError) if is_wrong else device.Error) as failed:
+                device.sparse_exchange(self.world, *(wrong if is_wrong else good))
+            if not is_wrong:
+                self.assertEqual(failed.exception.status, device._INVALID_ARGUMENT)
+        self.assertRaises(device.Error, device.sparse_exchange, self.world, *good, algorithm="none")
+        self.assertEqual(device.sparse_exchange(self.world, *good).counts, [2])
 
 
 if __name__ == "__main__":
