@@ -12,13 +12,19 @@ namespace crossdock::device_test {
 
 namespace {
 
-using space = Kokkos::DefaultHostExecutionSpace;
 template <class Data>
 using host_view = Kokkos::View<Data, Kokkos::LayoutRight, Kokkos::HostSpace>;
 template <class Data>
 using device_view = Kokkos::View<Data, Kokkos::LayoutRight, Kokkos::HostSpace,
                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+#if defined(KOKKOS_ENABLE_SERIAL) && defined(KOKKOS_ENABLE_OPENMP)
+using spaces = testing::Types<Kokkos::Serial, Kokkos::OpenMP>;
+#else
+using spaces = testing::Types<Kokkos::DefaultHostExecutionSpace>;
+#endif
+
+template <class Space>
 class KokkosViews : public testing::Test {
   protected:
     ~KokkosViews() override { world.close(); }
@@ -28,53 +34,58 @@ class KokkosViews : public testing::Test {
         test::random_pattern(world.num_ranks())[static_cast<std::size_t>(world.rank())];
     const std::shared_ptr<driver> on = device::open();
 };
+TYPED_TEST_SUITE(KokkosViews, spaces);
 
-TEST_F(KokkosViews, OfTheHostAreExchangedThere) {
+TYPED_TEST(KokkosViews, OfTheHostAreExchangedThere) {
+    const auto& p = this->p;
     const auto num_items = static_cast<std::size_t>(p.num_items);
     const auto num_slots = static_cast<std::size_t>(p.num_slots);
     const host_view<double*> x("x", num_items), y("y", num_slots);
-    auto items = draw<double>(p.num_items, static_cast<std::uint64_t>(world.rank()));
+    auto items = draw<double>(p.num_items, static_cast<std::uint64_t>(this->world.rank()));
     std::vector<double> slots(num_slots);
-    std::copy(items.begin(), items.end(), x.data());
-    crossdock::neighbor_exchange halo(world, p), plain(world, p);
-    device::start(halo, x, y, space());
-    device::wait(halo, space());
+    Kokkos::parallel_for(Kokkos::RangePolicy<TypeParam>(0, num_items),
+                         [&](std::size_t i) { x(i) = items[i]; });
+    crossdock::neighbor_exchange halo(this->world, p), plain(this->world, p);
+    device::start(halo, x, y, TypeParam());
+    device::wait(halo, TypeParam());
     plain.forward(items, slots);
     EXPECT_TRUE(std::equal(slots.begin(), slots.end(), y.data()));
-    device::start_reverse(halo, y, x, sum{}, space());
-    device::wait(halo, space());
+    device::start_reverse(halo, y, x, sum{}, TypeParam());
+    device::wait(halo, TypeParam());
     plain.reverse(slots, items, sum{});
     EXPECT_TRUE(std::equal(items.begin(), items.end(), x.data()));
 }
 
 // Rows of a view of rank 2 are items.
-TEST_F(KokkosViews, OfADeviceAreExchangedThere) {
+TYPED_TEST(KokkosViews, OfADeviceAreExchangedThere) {
+    const auto& p = this->p;
+    const auto& on = this->on;
     constexpr count_t width = 3;
-    auto items = draw<double>(p.num_items * width, static_cast<std::uint64_t>(world.rank()));
+    auto items = draw<double>(p.num_items * width, static_cast<std::uint64_t>(this->world.rank()));
     auto slots = draw<double>(p.num_slots * width, 7);
     const device_array<double> from(*on, items), to(*on, slots);
     const auto rows = [](const auto& array, count_t size) {
         return device_view<double**>(array.data(), static_cast<std::size_t>(size),
                                      static_cast<std::size_t>(width));
     };
-    device::neighbor_exchange halo(world, p, {}, on);
-    device::start(halo, rows(from, p.num_items), rows(to, p.num_slots), space());
-    device::wait(halo, space());
-    crossdock::neighbor_exchange plain(world, p);
+    device::neighbor_exchange halo(this->world, p, {}, on);
+    device::start(halo, rows(from, p.num_items), rows(to, p.num_slots), TypeParam());
+    device::wait(halo, TypeParam());
+    crossdock::neighbor_exchange plain(this->world, p);
     plain.start_bytes(std::as_bytes(std::span(items)), std::as_writable_bytes(std::span(slots)),
                       sizeof(double) * static_cast<std::size_t>(width));
     plain.wait();
     EXPECT_EQ(to.get(nullptr), slots);
 }
 
-TEST_F(KokkosViews, WithGapsAreRefused) {
+TYPED_TEST(KokkosViews, WithGapsAreRefused) {
     const host_view<double**> x("x", 4, 3);
     const auto columns = Kokkos::subview(x, Kokkos::ALL(), std::make_pair(0, 2));
     EXPECT_THROW(device::bytes_of_view(columns), error);
 }
 
 // Each rank sends to all; the last one gives wrong views.
-template <class View, class Wide, class Exchange>
+template <class Space, class View, class Wide, class Exchange>
 void expect_faults_told(const context& world, Exchange& halo, const pattern& p, double* memory) {
     const auto size = static_cast<std::size_t>(std::max(p.num_items, p.num_slots));
     const View x(memory, size), y(memory + size, size);
@@ -87,30 +98,32 @@ void expect_faults_told(const context& world, Exchange& halo, const pattern& p, 
             EXPECT_FALSE(halo.is_active());
         } else {
             start_right();
-            EXPECT_EQ(code_of([&] { device::wait(halo, space()); }), errc::peer_failed);
+            EXPECT_EQ(code_of([&] { device::wait(halo, Space()); }), errc::peer_failed);
         }
     };
-    const auto start = [&] { device::start(halo, x, y, space()); };
-    const auto start_back = [&] { device::start_reverse(halo, y, x, sum{}, space()); };
-    expect_told([&] { device::start(halo, gaps, y, space()); }, start);
-    expect_told([&] { device::start(halo, x, gaps, space()); }, start);
-    expect_told([&] { device::start(halo, x, wide, space()); }, start);
-    expect_told([&] { device::start_reverse(halo, gaps, x, sum{}, space()); }, start_back);
+    const auto start = [&] { device::start(halo, x, y, Space()); };
+    const auto start_back = [&] { device::start_reverse(halo, y, x, sum{}, Space()); };
+    expect_told([&] { device::start(halo, gaps, y, Space()); }, start);
+    expect_told([&] { device::start(halo, x, gaps, Space()); }, start);
+    expect_told([&] { device::start(halo, x, wide, Space()); }, start);
+    expect_told([&] { device::start_reverse(halo, gaps, x, sum{}, Space()); }, start_back);
     start();
-    device::wait(halo, space());
+    device::wait(halo, Space());
 }
 
-TEST_F(KokkosViews, ThatAreWrongFailForThoseWhoNeedThem) {
-    const auto own =
-        test::all_to_all_pattern(world.num_ranks())[static_cast<std::size_t>(world.rank())];
+TYPED_TEST(KokkosViews, ThatAreWrongFailForThoseWhoNeedThem) {
+    const auto& on = this->on;
+    const auto own = test::all_to_all_pattern(
+        this->world.num_ranks())[static_cast<std::size_t>(this->world.rank())];
     std::vector<double> values(
         static_cast<std::size_t>(4 * std::max(own.num_items, own.num_slots)));
     const device_array<double> there(*on, values);
     using rows = device_view<double**>;
-    crossdock::neighbor_exchange host(world, own, {.route = "direct"});
-    expect_faults_told<device_view<double*>, rows>(world, host, own, values.data());
-    device::neighbor_exchange halo(world, own, {.route = "direct"}, on);
-    expect_faults_told<device_view<double*>, rows>(world, halo, own, there.data());
+    crossdock::neighbor_exchange host(this->world, own, {.route = "direct"});
+    expect_faults_told<TypeParam, device_view<double*>, rows>(this->world, host, own,
+                                                              values.data());
+    device::neighbor_exchange halo(this->world, own, {.route = "direct"}, on);
+    expect_faults_told<TypeParam, device_view<double*>, rows>(this->world, halo, own, there.data());
 }
 
 }  // namespace
