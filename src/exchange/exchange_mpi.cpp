@@ -59,8 +59,10 @@ template <class FindMessages>
 bytes_to_send to_send_or_fault(const message_shape& shape, std::span<const std::byte> values,
                                FindMessages&& find_messages) {
     bytes_to_send to_send{{}, shape, std::nullopt};
-    const count_t num_values = static_cast<count_t>(values.size()) / shape.item_bytes;
     try {
+        if (shape.item_bytes == 0)
+            throw_error(errc::invalid_argument, "values have 0 bytes; give a size");
+        const count_t num_values = static_cast<count_t>(values.size()) / shape.item_bytes;
         const auto messages = find_messages();
         to_send.messages.reserve(messages.size());
         for (const auto& [destination, first, count] : messages) {

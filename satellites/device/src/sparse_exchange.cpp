@@ -49,8 +49,7 @@ received<std::byte> sparse_exchange_bytes(const context& where, const integer_ra
         fault = current_error();
     }
     auto to_send = exchange_detail::listed_bytes_to_send(
-        destinations, counts, {sent ? sent->get() : nullptr, num_sent * item_bytes},
-        std::max(item_bytes, std::size_t{1}));
+        destinations, counts, {sent ? sent->get() : nullptr, num_sent * item_bytes}, item_bytes);
     if (fault) to_send.fault = fault;
     const auto inbox = exchange_bytes(where, to_send, options);
     return on_all_or_none(where.comm(), [&] {
