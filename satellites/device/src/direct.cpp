@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
 
 #include "crossdock/detail/base/suspension.hpp"
@@ -66,38 +67,44 @@ struct direct_messages::late_messages final : unfinished_exchange {
 };
 
 direct_messages::direct_messages(const communicator& comm, const neighbor_list& sends,
-                                 const neighbor_list& receives, std::size_t max_message_bytes)
-    : comm_(comm),
-      max_message_bytes_(max_message_bytes > 0 ? max_message_bytes
-                                               : neighbor_options{}.max_message_bytes),
-      messages_{messages_of(receives), messages_of(sends)},
-      untaken_(std::make_shared<std::vector<rank_t>>()) {}
+                                 const neighbor_list& receives, const neighbor_options& options)
+    : comm_(comm), untaken_(std::make_shared<std::vector<rank_t>>()) {
+    const neighbor_options defaults;
+    const auto or_default = [](std::size_t given, std::size_t otherwise) {
+        return given > 0 ? given : otherwise;
+    };
+    const auto most = std::max(or_default(options.max_message_bytes, defaults.max_message_bytes) /
+                                   or_default(options.item_bytes, defaults.item_bytes),
+                               std::size_t{1});
+    for (const bool of_sends : {false, true}) {
+        const auto& side = of_sends ? sends : receives;
+        std::size_t first = 0;
+        for (std::size_t e = 0; e < side.size(); ++e) {
+            for (std::size_t left = side[e].size(); left > 0;) {
+                const auto size = std::min(left, most);
+                parts_[of_sends].push_back({side.ranks[e], first, size});
+                first += size;
+                left -= size;
+            }
+        }
+    }
+}
 
 direct_messages::~direct_messages() {
     if (is_active_ || !untaken_->empty()) tag_.keep();
 }
 
-std::vector<direct_messages::message> direct_messages::messages_of(const neighbor_list& side) {
-    std::vector<message> messages;
-    for (std::size_t e = 0; e < side.size(); ++e)
-        messages.push_back({side.ranks[e], static_cast<count_t>(side[e].size())});
-    return messages;
-}
-
-std::vector<direct_messages::part> direct_messages::parts(bool of_sends,
-                                                          std::size_t item_bytes) const {
-    std::vector<part> all;
-    std::size_t first = 0;
-    const auto most = std::max(max_message_bytes_ / item_bytes, std::size_t{1}) * item_bytes;
-    for (const auto& [peer, num_items] : messages_[of_sends]) {
-        for (auto left = static_cast<std::size_t>(num_items) * item_bytes; left > 0;) {
-            const auto size = std::min(left, most);
-            all.push_back({peer, first, static_cast<int>(size)});
-            first += size;
-            left -= size;
+void direct_messages::require_countable(std::size_t item_bytes) const {
+    for (const auto& parts : parts_) {
+        for (const auto& one : parts) {
+            if (one.num_items <= std::numeric_limits<int>::max() / item_bytes) continue;
+            throw error(
+                errc::count_overflow,
+                "a message has " + std::to_string(one.num_items) + " items of " +
+                    std::to_string(item_bytes) +
+                    " bytes, which MPI cannot count; give that size as the option item_bytes");
         }
     }
-    return all;
 }
 
 void direct_messages::start(bool is_reverse, const std::byte* from, std::byte* to,
@@ -106,33 +113,35 @@ void direct_messages::start(bool is_reverse, const std::byte* from, std::byte* t
         comm_.progress();
         pause_wait();
     }
+    is_reverse_ = is_reverse;
     item_bytes_ = item_bytes;
-    expected_ = parts(is_reverse, item_bytes);
-    const auto sent = parts(!is_reverse, item_bytes);
-    const MPI_Comm comm = comm_.get();
-    requests_.assign(expected_.size() + sent.size(), MPI_REQUEST_NULL);
+    const auto& received = parts_[is_reverse];
+    const auto& sent = parts_[!is_reverse];
+    requests_.assign(received.size() + sent.size(), MPI_REQUEST_NULL);
     statuses_.resize(requests_.size());
     is_active_ = true;
     auto request = requests_.begin();
-    for (const auto& one : expected_)
-        CROSSDOCK_MPI(MPI_Irecv(to + one.first_byte, one.num_bytes, MPI_BYTE, one.peer,
-                                tag_.first(), comm, &*request++));
+    const auto bytes_of = [&](const part& one) {
+        return static_cast<int>(one.num_items * item_bytes);
+    };
+    for (const auto& one : received)
+        CROSSDOCK_MPI(MPI_Irecv(to + one.first_item * item_bytes, bytes_of(one), MPI_BYTE, one.peer,
+                                tag_.first(), comm_.get(), &*request++));
     for (const auto& one : sent)
-        CROSSDOCK_MPI(MPI_Isend(from + one.first_byte, one.num_bytes, MPI_BYTE, one.peer,
-                                tag_.first(), comm, &*request++));
+        CROSSDOCK_MPI(MPI_Isend(from + one.first_item * item_bytes, bytes_of(one), MPI_BYTE,
+                                one.peer, tag_.first(), comm_.get(), &*request++));
 }
 
-void direct_messages::fail(bool is_reverse, std::size_t item_bytes, const error& why) {
+void direct_messages::fail(bool is_reverse, const error& why) {
     comm_.tell_later(why);
-    if (item_bytes == 0) item_bytes = item_bytes_;
-    for (const auto& one : parts(!is_reverse, item_bytes)) {
+    for (const auto& one : parts_[!is_reverse]) {
         MPI_Request request = MPI_REQUEST_NULL;
         CROSSDOCK_MPI(
             MPI_Isend(nullptr, 0, MPI_BYTE, one.peer, tag_.first(), comm_.get(), &request));
         CROSSDOCK_MPI(MPI_Request_free(&request));
     }
     const bool is_looked_for = !untaken_->empty();
-    for (const auto& one : parts(is_reverse, item_bytes)) untaken_->push_back(one.peer);
+    for (const auto& one : parts_[is_reverse]) untaken_->push_back(one.peer);
     if (!is_looked_for)
         comm_.take_over(std::make_unique<late_messages>(comm_.get(), tag_.first(), untaken_));
 }
@@ -143,14 +152,15 @@ bool direct_messages::test() {
                               statuses_.data()));
     if (!is_complete) return false;
     is_active_ = false;
-    for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const auto& received = parts_[is_reverse_];
+    for (std::size_t i = 0; i < received.size(); ++i) {
         int num_bytes = 0;
         CROSSDOCK_MPI(MPI_Get_count(&statuses_[i], MPI_BYTE, &num_bytes));
-        if (num_bytes == expected_[i].num_bytes) continue;
+        if (num_bytes == static_cast<int>(received[i].num_items * item_bytes_)) continue;
         throw error(errc::peer_failed,
-                    "rank " + std::to_string(expected_[i].peer) +
+                    "rank " + std::to_string(received[i].peer) +
                         " could not start its exchange; context::last_peer_error says why later",
-                    expected_[i].peer);
+                    received[i].peer);
     }
     return true;
 }

@@ -25,14 +25,13 @@ std::string why_mpi_refuses(const driver& on);
 /// @brief A side of a pattern with one entry for each rank, by rank, and none that is empty.
 neighbor_list one_entry_for_each(const neighbor_list& side);
 
-/// @brief Messages of packed items, one for each neighbor, in parts as the host's exchange sends them.
-///
-/// A rank that fails sends its messages without items, and takes those of others later, so that none is left.
+/// @brief Messages of packed items, for each neighbor as many as items of the size that the options name need. So a rank
+/// that fails need not know a size: it sends its messages without items, and takes those of others later.
 class direct_messages {
   public:
     /// @param sends, receives  of `one_entry_for_each`; receives in reverse what it sends forward
     direct_messages(const communicator& comm, const neighbor_list& sends,
-                    const neighbor_list& receives, std::size_t max_message_bytes);
+                    const neighbor_list& receives, const neighbor_options& options);
     ~direct_messages();
     direct_messages(const direct_messages&) = delete;
     direct_messages& operator=(const direct_messages&) = delete;
@@ -42,36 +41,30 @@ class direct_messages {
     /// Yes.
     void reserve_tag() { tag_ = comm_.reserve_tags(1); }
 
+    /// @throws error(errc::count_overflow)  a message would be longer than MPI counts
+    void require_countable(std::size_t item_bytes) const;
     /// @brief Sends from packed items, and receives into others.
     void start(bool is_reverse, const std::byte* from, std::byte* to, std::size_t item_bytes);
-    void fail(bool is_reverse, std::size_t item_bytes, const error& why);
+    void fail(bool is_reverse, const error& why);
     /// @throws error(errc::peer_failed)  a message has come without its items
     bool test();
     void wait();
     bool is_active() const noexcept { return is_active_; }
 
   private:
-    struct message {
-        rank_t peer;
-        count_t num_items;
-    };
     struct late_messages;
     struct part {
         rank_t peer;
-        std::size_t first_byte;
-        int num_bytes;
+        std::size_t first_item, num_items;
     };
-
-    static std::vector<message> messages_of(const neighbor_list& side);
-    std::vector<part> parts(bool of_sends, std::size_t item_bytes) const;
 
     communicator comm_;
     tag_block tag_;
-    std::size_t max_message_bytes_;
-    std::vector<message> messages_[2];  // received forward, sent forward
-    std::size_t item_bytes_ = neighbor_options{}.item_bytes;
-    std::vector<part> expected_;  // of this exchange
+    std::vector<part> parts_[2];  // received forward, sent forward
     bool is_active_ = false;
+    // Of this exchange.
+    bool is_reverse_ = false;
+    std::size_t item_bytes_ = 0;
     std::vector<MPI_Request> requests_;
     std::vector<MPI_Status> statuses_;
     std::shared_ptr<std::vector<rank_t>>

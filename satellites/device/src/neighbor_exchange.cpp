@@ -77,7 +77,7 @@ struct neighbor_exchange::implementation final : staging {
             const auto receives = std::exchange(local.receives, {});
             if (!choice.is_direct) return;
             direct.emplace(direct_memory(*local.on, where.rank(), sends, receives), where.comm(),
-                           sends, receives, options.max_message_bytes);
+                           sends, receives, options);
         });
         if (direct) direct->messages.reserve_tag();
     }
@@ -100,6 +100,7 @@ struct neighbor_exchange::implementation final : staging {
                           "items");
             require_array(*local.on, slots, local.num_slots, bytes, local.slots.size() > 0,
                           "slots");
+            if (is_direct) direct->messages.require_countable(bytes);
             make_room();
             if (is_direct)
                 return direct->memory.pack(is_reverse, items.data(), slots.data(), bytes, on);
@@ -133,8 +134,7 @@ struct neighbor_exchange::implementation final : staging {
         }
     }
     void fail_messages(const error& why) override {
-        is_direct ? direct->messages.fail(reverse, item_bytes, why)
-                  : host.fail_start(reverse, item_bytes, why);
+        is_direct ? direct->messages.fail(reverse, why) : host.fail_start(reverse, item_bytes, why);
     }
     bool test_messages() override { return is_direct ? direct->messages.test() : host.test(); }
     void wait_for_messages() override { is_direct ? direct->messages.wait() : host.wait(); }
@@ -148,8 +148,8 @@ struct neighbor_exchange::implementation final : staging {
 
     struct direct_path {
         direct_path(direct_memory&& made, const communicator& comm, const neighbor_list& sends,
-                    const neighbor_list& receives, std::size_t max_message_bytes)
-            : memory(std::move(made)), messages(comm, sends, receives, max_message_bytes) {}
+                    const neighbor_list& receives, const neighbor_options& options)
+            : memory(std::move(made)), messages(comm, sends, receives, options) {}
         direct_memory memory;
         direct_messages messages;
     };

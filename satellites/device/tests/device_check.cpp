@@ -438,6 +438,44 @@ TEST_F(DeviceDirect, MessagesToAStartThatFailedAreTakenLater) {
     compare_direct<double>(*world, p, on, 0, sum{}, seed(27));
 }
 
+// In as many parts as those of others whose size it does not know.
+TEST_F(DeviceDirect, AStartThatFailsNeedNotKnowTheSizeOfItems) {
+    test::pattern_builder all(num_ranks);
+    for (rank_t pair = 0; pair < num_ranks * num_ranks; ++pair)
+        for (count_t item = 0; item < 8; ++item) all.send(pair / num_ranks, item, pair % num_ranks);
+    const auto p = own(all.take());
+    device::neighbor_exchange there(*world, p, {.max_message_bytes = 16}, on, "direct");
+    arrays<double> a(*on, p, seed(28), 5);
+    crossdock::neighbor_exchange host(*world, p);
+    for (const std::size_t bytes : {8, 2, 40, 8}) {
+        const auto start = [&](std::size_t size) {
+            there.start_bytes(std::as_bytes(a.items.span()), std::as_writable_bytes(a.slots.span()),
+                              size, a.by);
+        };
+        if (rank == 0) {
+            EXPECT_EQ(code_of([&] { start(0); }), errc::invalid_argument);
+        } else {
+            start(bytes);
+            EXPECT_EQ(code_of([&] { there.wait(a.by); }), errc::peer_failed);
+        }
+        start(bytes);
+        there.wait(a.by);
+        host.start_bytes(std::as_bytes(std::span(a.x)), std::as_writable_bytes(std::span(a.y)),
+                         bytes);
+        host.wait();
+        EXPECT_EQ(a.slots_there(), a.y) << bytes << " bytes";
+    }
+    // Nothing is there to read: the bytes of a message cannot be counted.
+    const std::size_t most = std::size_t{1} << 31;
+    device::neighbor_exchange many(*world, p, {}, on, "direct");
+    const std::span items(reinterpret_cast<std::byte*>(a.items.data()), 8 * most);
+    const std::span slots(reinterpret_cast<std::byte*>(a.slots.data()),
+                          static_cast<std::size_t>(p.num_slots) * most);
+    EXPECT_EQ(code_of([&] { many.start_bytes(items, slots, most, a.by); }), errc::count_overflow);
+    a.start(many);
+    many.wait(a.by);
+}
+
 TEST_F(DeviceNeighbor, AContextStaysOpenWhileAnExchangeIsActive) {
     const auto p = own(test::ring_pattern(num_ranks));
     device::neighbor_exchange there(*world, p, {}, on);

@@ -41,7 +41,8 @@ class neighbor_exchange {
   public:
     /// @param on    null: the one that `open()` finds
     /// @param path  "staged", "direct", or "auto": what CROSSDOCK_DEVICE_PATH says, and else the cheaper one by the
-    /// machine's costs; staged where these, or an MPI for `direct`, are missing, or the options give a route
+    /// machine's costs; staged where these, or an MPI for `direct`, are missing, or the options give a route. On the path
+    /// `direct` the option `max_message_bytes` is for items of the size `item_bytes`.
     /// @throws error(errc::invalid_argument)  there is no such path, or ranks give different ones
     /// @throws error(errc::invalid_state)     `path` is "direct", and this MPI takes no memory of the device
     /// @throws as the host's exchange and `open`; on all ranks or none
@@ -55,6 +56,8 @@ class neighbor_exchange {
     /// @param items, slots  as of the host's exchange, such as `std::span(x, n)`; in memory that the device can use
     /// @throws error(errc::invalid_argument)  the device cannot use the memory
     /// @throws error(errc::size_mismatch)     an array is too short
+    /// @throws error(errc::count_overflow)    on the path `direct` a message has 2 GiB, and items are larger than the
+    /// option `item_bytes` says
     /// @throws error(errc::invalid_state)     an exchange is active, or the driver has refused something
     template <lasting_items Items, lasting_items Slots>
     requires same_items<Items, Slots>
