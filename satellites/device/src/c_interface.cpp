@@ -122,35 +122,20 @@ void with_operator(MPI_Op operation, Use&& use) {
     throw error(errc::invalid_argument, "a device combines by MPI_SUM, MPI_MIN and MPI_MAX only");
 }
 
-// Starts with what the datatype and the operation stand for. Where they stand for nothing, `fail` starts what fails for
-// all who need it.
+// Starts with what the datatype and the operation stand for. Where they stand for nothing, `fail` takes part with that.
 template <class Start, class Fail>
 void start_typed(MPI_Datatype datatype, MPI_Op operation, Start&& start, Fail&& fail) {
-    bool has_started = false;
+    std::function<void()> chosen;
     try {
         with_value(datatype, [&](auto zero) {
-            with_operator(operation, [&](auto op) {
-                has_started = true;
-                start(zero, op);
-            });
+            with_operator(operation,
+                          [&](auto op) { chosen = [&start, zero, op] { start(zero, op); }; });
         });
-    } catch (...) {
-        if (has_started) throw;
-        const auto why = current_error();
-        try {
-            fail();
-        } catch (const error&) {  // as it has to
-        }
-        throw why;
+    } catch (const error& why) {
+        fail(why);
+        throw;
     }
-}
-
-void copy(crossdock_device* device, std::size_t num_bytes, void* stream, auto&& enqueue) {
-    auto& on = *required(device, "device").value;
-    if (num_bytes == 0) return;
-    const device::pinned_memory pinned(on, num_bytes);
-    enqueue(on, pinned.get());
-    on.wait_for(stream);
+    chosen();
 }
 
 }  // namespace
@@ -186,23 +171,14 @@ crossdock_status crossdock_device_deallocate(crossdock_device* device, void* mem
 
 crossdock_status crossdock_device_copy_in(crossdock_device* device, void* to, const void* from,
                                           size_t num_bytes, void* stream) {
-    return guarded([&] {
-        copy(device, num_bytes, stream, [&](driver& on, std::byte* pinned) {
-            std::memcpy(pinned, from, num_bytes);
-            on.copy_up(to, pinned, num_bytes, stream);
-        });
-    });
+    return guarded(
+        [&] { device::copy_in(*required(device, "device").value, to, from, num_bytes, stream); });
 }
 
 crossdock_status crossdock_device_copy_out(crossdock_device* device, void* to, const void* from,
                                            size_t num_bytes, void* stream) {
-    return guarded([&] {
-        copy(device, num_bytes, stream, [&](driver& on, std::byte* pinned) {
-            on.copy_down(pinned, from, num_bytes, stream);
-            on.wait_for(stream);
-            std::memcpy(to, pinned, num_bytes);
-        });
-    });
+    return guarded(
+        [&] { device::copy_out(*required(device, "device").value, to, from, num_bytes, stream); });
 }
 
 crossdock_status crossdock_device_neighbor_exchange_create(
@@ -252,7 +228,7 @@ crossdock_status crossdock_device_neighbor_exchange_start_reverse(
                                         values_at<T>(items, one.num_items), op, stream);
             },
             // On the path of the others, who have an operation that devices know.
-            [&] { one.value.start_reverse_bytes({}, {}, 0, {}, stream, device::fold_call{}); });
+            [&](const error& why) { one.value.fail_start(true, 0, why, device::fold_call{}); });
     });
 }
 
@@ -310,9 +286,8 @@ crossdock_status crossdock_device_gather_scatter_start(crossdock_device_gather_s
             one.value.start(values_at<T>(values, one.num_ids * std::max<count_t>(values_per_id, 0)),
                             op, stream, how);
         };
-        start_typed(datatype, operation, start, [&] {
-            one.value.start(std::span<double>(), sum{}, stream, {how.transposed, 0});
-        });
+        start_typed(datatype, operation, start,
+                    [&](const error& why) { one.value.fail_start(how.transposed, 0, why); });
     });
 }
 

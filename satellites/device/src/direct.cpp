@@ -297,30 +297,32 @@ path_terms terms_of_path(const context& where, const driver& on, const std::stri
     return terms;
 }
 
-path_costs costs_of_path(const communicator& comm, const path_terms& terms) {
+void agree_on_terms(const communicator& comm, path_terms& terms) {
     double greatest[] = {terms.refusal.empty() ? 0. : 1., terms.copy_seconds,
                          terms.message_seconds};
     MPI_Request request = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(
         MPI_Iallreduce(MPI_IN_PLACE, greatest, 3, MPI_DOUBLE, MPI_MAX, comm.get(), &request));
     comm.wait(request);
-    return {greatest[0] > 0, greatest[1], greatest[2]};
+    terms.is_refused = greatest[0] > 0;
+    terms.copy_seconds = greatest[1];
+    terms.message_seconds = greatest[2];
 }
 
-path_choice choose_path(const machine& m, const path_terms& terms, const path_costs& costs,
+path_choice choose_path(const machine& m, const path_terms& terms,
                         const crossdock::neighbor_exchange& host) {
-    if (terms.said == "direct") return {true, "as given"};
-    if (costs.is_refused) {
+    if (terms.said == "direct") return {.is_direct = true};
+    if (terms.is_refused) {
         return {false, terms.refusal.empty() ? "MPI of another rank refuses memory of devices"
                                              : terms.refusal};
     }
     if (!m.device) return {false, "the machine " + m.name + " has no costs of devices"};
     if (!host.choice() || host.is_trying())
         return {false, "a route was given, or routes are tried"};
-    const double staged = host.choice()->candidates.front().seconds + costs.copy_seconds;
-    return {costs.message_seconds < staged,
-            "estimated: direct " + microseconds(costs.message_seconds) + " us, staged " +
-                microseconds(staged) + " us, of which copies " + microseconds(costs.copy_seconds) +
+    const double staged = host.choice()->candidates.front().seconds + terms.copy_seconds;
+    return {terms.message_seconds < staged,
+            "estimated: direct " + microseconds(terms.message_seconds) + " us, staged " +
+                microseconds(staged) + " us, of which copies " + microseconds(terms.copy_seconds) +
                 " us"};
 }
 

@@ -110,13 +110,14 @@ class direct_memory {
 /// @brief The path of an exchange, and why.
 struct path_choice {
     bool is_direct = false;
-    std::string why;
+    std::string why = "as given";
 };
 
 /// @brief What a rank knows before all choose a path.
 struct path_terms {
-    std::string said;     // "auto", "staged" or "direct"
-    std::string refusal;  // why this rank's MPI does not take memory of the device, or nothing
+    std::string said;         // "auto", "staged" or "direct"
+    std::string refusal;      // why this rank's MPI does not take memory of the device, or nothing
+    bool is_refused = false;  // by a rank
     double copy_seconds = 0, message_seconds = 0;
 };
 
@@ -126,19 +127,14 @@ path_terms terms_of_path(const context& where, const driver& on, const std::stri
                          const neighbor_list& sends, const neighbor_list& receives,
                          std::size_t item_bytes);
 
-/// @brief Of all ranks the greatest.
-struct path_costs {
-    bool is_refused = false;
-    double copy_seconds = 0, message_seconds = 0;
-};
-
+/// @brief Gives all ranks the worst of their terms.
 /// @par Collective
 /// Yes; blocks. It allocates nothing.
-path_costs costs_of_path(const communicator& comm, const path_terms& terms);
+void agree_on_terms(const communicator& comm, path_terms& terms);
 
 /// @brief Chooses where "auto" or "direct" is said: by what MPI can, and prices.
 /// @param host  the exchange that `staged` takes
-path_choice choose_path(const machine& m, const path_terms& terms, const path_costs& costs,
+path_choice choose_path(const machine& m, const path_terms& terms,
                         const crossdock::neighbor_exchange& host);
 
 }  // namespace crossdock::device

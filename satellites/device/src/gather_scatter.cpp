@@ -239,6 +239,11 @@ void gather_scatter::start_bytes(std::span<std::byte> values, fold_operation ope
     state_->start(values, fold, value_bytes, std::move(combine), on, how);
 }
 
+void gather_scatter::fail_start(bool transposed, std::size_t item_bytes, const error& why) {
+    state_->require_idle();
+    state_->host.fail_start(transposed, item_bytes, why);
+}
+
 bool gather_scatter::test(stream on) { return state_->test(on); }
 void gather_scatter::wait(stream on) { state_->wait(on); }
 bool gather_scatter::is_active() const noexcept { return state_ && state_->is_active(); }

@@ -60,33 +60,30 @@ struct neighbor_exchange::implementation final : staging {
         if (!are_messages_active()) return;
         local.items.abandon();
         local.slots.abandon();
-        if (direct) direct->memory.abandon();
+        if (memory) memory->abandon();
     }
 
     // Collective.
     void choose(const context& where, const neighbor_options& options) {
-        const auto& terms = local.terms;
-        if (terms.said == "staged") {
-            choice.why = "as given";
-            return;
-        }
-        const auto costs = terms.said == "auto" ? costs_of_path(where.comm(), terms) : path_costs{};
+        auto& terms = local.terms;
+        if (terms.said == "staged") return;
+        if (terms.said == "auto") agree_on_terms(where.comm(), terms);
         on_all_or_none(where.comm(), [&] {
-            choice = choose_path(where.machine(), terms, costs, host);
+            choice = choose_path(where.machine(), terms, host);
             const auto sends = std::exchange(local.sends, {});
             const auto receives = std::exchange(local.receives, {});
             if (!choice.is_direct) return;
-            direct.emplace(direct_memory(*local.on, where.rank(), sends, receives), where.comm(),
-                           sends, receives, options);
+            memory.emplace(*local.on, where.rank(), sends, receives);
+            messages.emplace(where.comm(), sends, receives, options);
         });
-        if (direct) direct->messages.reserve_tag();
+        if (messages) messages->reserve_tag();
     }
 
     // To a side that gets values from the one that gives them.
     void start(bool is_reverse, std::span<const std::byte> items, std::span<const std::byte> slots,
                std::byte* target, std::size_t bytes, combine_function&& combine,
                const std::optional<fold_call>& on_device, stream on) {
-        const bool by_mpi = direct && (!is_reverse || on_device);
+        const bool by_mpi = messages && (!is_reverse || on_device);
         const bool may_block = !by_mpi && (!is_ready(is_reverse, bytes) || host.is_trying());
         begin(on, may_block, [&] {
             is_direct = by_mpi;
@@ -100,13 +97,20 @@ struct neighbor_exchange::implementation final : staging {
                           "items");
             require_array(*local.on, slots, local.num_slots, bytes, local.slots.size() > 0,
                           "slots");
-            if (is_direct) direct->messages.require_countable(bytes);
+            if (is_direct) messages->require_countable(bytes);
             make_room();
-            if (is_direct)
-                return direct->memory.pack(is_reverse, items.data(), slots.data(), bytes, on);
+            if (is_direct) return memory->pack(is_reverse, items.data(), slots.data(), bytes, on);
             if (is_reverse) local.slots.bring_down(slots.data(), bytes, on);
             local.items.bring_down(items.data(), bytes, on);
         });
+    }
+
+    void fail(bool is_reverse, std::size_t bytes, const error& why, bool is_on_device) {
+        require_idle();
+        is_direct = messages && (!is_reverse || is_on_device);
+        reverse = is_reverse;
+        item_bytes = bytes;
+        fail_messages(why);
     }
 
     void make_room() {
@@ -116,14 +120,13 @@ struct neighbor_exchange::implementation final : staging {
             one.grow(item_bytes);
             other.grow(item_bytes);
         };
-        is_direct ? grow_both(direct->memory, direct->memory) : grow_both(local.items, local.slots);
+        is_direct ? grow_both(*memory, *memory) : grow_both(local.items, local.slots);
     }
 
     void start_messages() override {
         if (is_direct) {
-            auto& [memory, messages] = *direct;
-            return messages.start(reverse, memory.packed(), memory.received(reverse, item_bytes),
-                                  item_bytes);
+            return messages->start(reverse, memory->packed(), memory->received(reverse, item_bytes),
+                                   item_bytes);
         }
         const auto items = local.items.on_host(item_bytes);
         const auto slots = local.slots.on_host(item_bytes);
@@ -134,30 +137,24 @@ struct neighbor_exchange::implementation final : staging {
         }
     }
     void fail_messages(const error& why) override {
-        is_direct ? direct->messages.fail(reverse, why) : host.fail_start(reverse, item_bytes, why);
+        is_direct ? messages->fail(reverse, why) : host.fail_start(reverse, item_bytes, why);
     }
-    bool test_messages() override { return is_direct ? direct->messages.test() : host.test(); }
-    void wait_for_messages() override { is_direct ? direct->messages.wait() : host.wait(); }
+    bool test_messages() override { return is_direct ? messages->test() : host.test(); }
+    void wait_for_messages() override { is_direct ? messages->wait() : host.wait(); }
     bool are_messages_active() const override {
-        return is_direct ? direct->messages.is_active() : host.is_active();
+        return is_direct ? messages->is_active() : host.is_active();
     }
     void unpack(stream on) override {
-        if (is_direct) return direct->memory.unpack(reverse, output, fold, item_bytes, on);
+        if (is_direct) return memory->unpack(reverse, output, fold, item_bytes, on);
         (reverse ? local.items : local.slots).bring_up(output, item_bytes, on);
     }
-
-    struct direct_path {
-        direct_path(direct_memory&& made, const communicator& comm, const neighbor_list& sends,
-                    const neighbor_list& receives, const neighbor_options& options)
-            : memory(std::move(made)), messages(comm, sends, receives, options) {}
-        direct_memory memory;
-        direct_messages messages;
-    };
 
     local_part local;
     crossdock::neighbor_exchange host;
     path_choice choice;
-    std::optional<direct_path> direct;
+    // Of the path `direct`, where it is chosen.
+    std::optional<direct_memory> memory;
+    std::optional<direct_messages> messages;
     // Of the last start.
     bool is_direct = false;
     bool reverse = false;
@@ -200,6 +197,11 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
                                             combine_function combine, stream on,
                                             const std::optional<fold_call>& on_device) {
     state_->start(true, items, slots, items.data(), item_bytes, std::move(combine), on_device, on);
+}
+
+void neighbor_exchange::fail_start(bool is_reverse, std::size_t item_bytes, const error& why,
+                                   const std::optional<fold_call>& on_device) {
+    state_->fail(is_reverse, item_bytes, why, on_device.has_value());
 }
 
 bool neighbor_exchange::test(stream on) { return state_->test(on); }

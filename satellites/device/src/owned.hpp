@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 
 #include "crossdock/device.hpp"
@@ -40,6 +41,22 @@ class owned_memory {
 };
 using device_memory = owned_memory<&driver::allocate, &driver::free>;
 using pinned_memory = owned_memory<&driver::allocate_pinned, &driver::free_pinned>;
+
+/// @brief Copies between any memory of the host and a device's, after what the stream holds; blocks until it is done.
+inline void copy_in(driver& on, void* device, const void* host, std::size_t num_bytes, stream by) {
+    if (num_bytes == 0) return;
+    const pinned_memory pinned(on, num_bytes);
+    std::memcpy(pinned.get(), host, num_bytes);
+    on.copy_up(device, pinned.get(), num_bytes, by);
+    on.wait_for(by);
+}
+inline void copy_out(driver& on, void* host, const void* device, std::size_t num_bytes, stream by) {
+    if (num_bytes == 0) return;
+    const pinned_memory pinned(on, num_bytes);
+    on.copy_down(pinned.get(), device, num_bytes, by);
+    on.wait_for(by);
+    std::memcpy(host, pinned.get(), num_bytes);
+}
 
 /// @brief An event or a stream of a driver.
 template <void* (driver::*make)(), void (driver::*release)(void*) noexcept>

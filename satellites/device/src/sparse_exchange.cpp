@@ -18,12 +18,6 @@ std::size_t count_sent(const integer_range& counts, std::size_t num_values) {
     return sum;
 }
 
-void wait_for(driver& on, stream by) {
-    const owned_event is_done(on);
-    on.record(is_done, by);
-    on.wait(is_done);
-}
-
 }  // namespace
 
 received<std::byte> sparse_exchange_bytes(const context& where, const integer_range& destinations,
@@ -43,7 +37,7 @@ received<std::byte> sparse_exchange_bytes(const context& where, const integer_ra
         sent.emplace(*of, num_sent * item_bytes);
         if (num_sent > 0) {
             of->copy_down(sent->get(), values.data(), num_sent * item_bytes, on);
-            wait_for(*of, on);
+            of->wait_for(on);
         }
     } catch (...) {
         fault = current_error();
@@ -60,7 +54,7 @@ received<std::byte> sparse_exchange_bytes(const context& where, const integer_ra
         inbox.copy_to(here.get());
         auto there = std::make_shared<device_memory>(*of, num_bytes);
         of->copy_up(there->get(), here.get(), num_bytes, on);
-        wait_for(*of, on);
+        of->wait_for(on);
         came.values = {there->get(), num_bytes};
         // The memory goes before its driver.
         came.memory = std::make_shared<std::pair<std::shared_ptr<driver>, decltype(there)>>(

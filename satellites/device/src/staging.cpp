@@ -1,22 +1,10 @@
 #include "staging.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock::device {
-
-device_list::device_list(driver& on, std::span<const count_t> values) : memory_(on) {
-    if (values.empty()) return;
-    const pinned_memory source(on, values.size_bytes());
-    memory_.grow(values.size_bytes());
-    std::memcpy(source.get(), values.data(), values.size_bytes());
-    const owned_event is_there(on);
-    on.copy_up(memory_.get(), source.get(), values.size_bytes(), nullptr);
-    on.record(is_there, nullptr);
-    on.wait(is_there);
-}
 
 travelling_places::travelling_places(driver& on, std::vector<count_t> places)
     : on_(&on), size_(static_cast<count_t>(places.size())), packed_(on), pinned_(on) {

@@ -26,7 +26,9 @@ namespace crossdock::device {
 class device_list {
   public:
     /// @brief Blocks until it is there.
-    device_list(driver& on, std::span<const count_t> values);
+    device_list(driver& on, std::span<const count_t> values) : memory_(on, values.size_bytes()) {
+        copy_in(on, memory_.get(), values.data(), values.size_bytes(), nullptr);
+    }
 
     const count_t* get() const { return reinterpret_cast<const count_t*>(memory_.get()); }
 
@@ -90,6 +92,10 @@ class staging : public background_work, public communicator_user {
     staging& operator=(const staging&) = delete;
 
     bool is_active() const noexcept { return phase_ != phase::idle; }
+    void require_idle() const {
+        require_state(!is_active(),
+                      "an exchange is active already: wait for it before the next start");
+    }
     bool test(stream on);
     void wait(stream on);
     void progress() final;
@@ -102,8 +108,7 @@ class staging : public background_work, public communicator_user {
     /// when they start, this call starts them.
     template <class Pack>
     void begin(stream on, bool may_block, Pack&& pack) {
-        require_state(!is_active(),
-                      "an exchange is active already: wait for it before the next start");
+        require_idle();
         try {
             pack();
             on_->record(down_, on);

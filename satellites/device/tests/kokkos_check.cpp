@@ -78,12 +78,6 @@ TYPED_TEST(KokkosViews, OfADeviceAreExchangedThere) {
     EXPECT_EQ(to.get(nullptr), slots);
 }
 
-TYPED_TEST(KokkosViews, WithGapsAreRefused) {
-    const host_view<double**> x("x", 4, 3);
-    const auto columns = Kokkos::subview(x, Kokkos::ALL(), std::make_pair(0, 2));
-    EXPECT_THROW(device::bytes_of_view(columns), error);
-}
-
 // Each rank sends to all; the last one gives wrong views.
 template <class Space, class View, class Wide, class Exchange>
 void expect_faults_told(const context& world, Exchange& halo, const pattern& p, double* memory) {

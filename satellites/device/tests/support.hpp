@@ -20,13 +20,10 @@ template <class T, class Memory>
 class array {
   public:
     array(driver& on, std::size_t size)
-        : on_(&on), memory_(on, std::max<std::size_t>(size, 1) * sizeof(T)), size_(size) {}
+        : memory_(on, std::max<std::size_t>(size, 1) * sizeof(T)), size_(size) {}
 
     T* data() const { return reinterpret_cast<T*>(memory_.get()); }
     std::span<T> span() const { return {data(), size_}; }
-
-  protected:
-    driver* on_;
 
   private:
     Memory memory_;
@@ -41,22 +38,19 @@ using pinned_array = array<T, device::pinned_memory>;
 template <class T>
 struct device_array : array<T, device::device_memory> {
     device_array(driver& on, const std::vector<T>& values)
-        : array<T, device::device_memory>(on, values.size()) {
-        const pinned_array<T> source(on, values.size());
-        if (values.empty()) return;
-        std::memcpy(source.data(), values.data(), source.span().size_bytes());
-        on.copy_up(this->data(), source.data(), source.span().size_bytes(), nullptr);
-        on.wait_for(nullptr);
+        : array<T, device::device_memory>(on, values.size()), on_(&on) {
+        copy_in(on, this->data(), values.data(), this->span().size_bytes(), nullptr);
     }
 
     /// @brief What is there after all that the stream holds; waits for it.
     std::vector<T> get(device::stream by) const {
-        const pinned_array<T> target(*this->on_, this->span().size());
-        if (target.span().empty()) return {};
-        this->on_->copy_down(target.data(), this->data(), target.span().size_bytes(), by);
-        this->on_->wait_for(by);
-        return {target.span().begin(), target.span().end()};
+        std::vector<T> values(this->span().size());
+        copy_out(*on_, values.data(), this->data(), this->span().size_bytes(), by);
+        return values;
     }
+
+  private:
+    driver* on_;
 };
 
 /// @brief Values whose sums depend on the order.

@@ -90,6 +90,11 @@ class neighbor_exchange {
                              std::size_t item_bytes, combine_function combine, stream on,
                              const std::optional<fold_call>& on_device = {});
 
+    /// @brief Takes part with nothing, as a start that throws does: `fail_start` of the host's exchange.
+    /// @param on_device  as of the others' `start_reverse_bytes`
+    void fail_start(bool is_reverse, std::size_t item_bytes, const error& why,
+                    const std::optional<fold_call>& on_device = {});
+
     /// @brief True if the messages have come; the rest is then enqueued.
     /// @throws as of the host's exchange
     /// @throws error(errc::invalid_state)  what the start enqueued has failed; this rank took part with nothing
@@ -147,6 +152,9 @@ class gather_scatter {
             },
             on, how);
     }
+
+    /// @brief As `fail_start` of the host's gather-scatter.
+    void fail_start(bool transposed, std::size_t item_bytes, const error& why);
 
     [[nodiscard]] bool test(stream on);
     void wait(stream on);

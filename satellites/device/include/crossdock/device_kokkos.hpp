@@ -94,73 +94,58 @@ auto views_or_nothing(Views&& views, Fail&& fail) {
     }
 }
 
-/// @brief As `start` of the exchange, on the stream of `space`. If views are wrong, this rank takes part with nothing.
+/// @brief The exchanges that views are for.
+template <class Exchange>
+concept exchange_of_views = std::is_same_v<Exchange, neighbor_exchange> ||
+    std::is_same_v<Exchange, crossdock::neighbor_exchange>;
+template <class Exchange>
+inline constexpr bool is_on_device = std::is_same_v<Exchange, neighbor_exchange>;
+
+/// @brief As `start` of the exchange: of a device's on the stream of `space`, of the host's after what `space` does. If
+/// views are wrong, this rank takes part with nothing.
 /// @throws error(errc::invalid_argument)  as `bytes_of_views`
-template <class Items, class Slots, class Space>
+template <exchange_of_views Exchange, class Items, class Slots, class Space>
 requires same_views<Items, Slots>
-void start(neighbor_exchange& halo, const Items& items, const Slots& slots, const Space& space) {
-    const auto on = stream_of(space);
-    const auto [from, to, item_bytes] =
-        views_or_nothing([&] { return bytes_of_views(items, slots); },
-                         [&](const error&) {
-                             try {
-                                 halo.start_bytes({}, {}, 0, on);
-                             } catch (const error&) {  // as it has to
-                             }
-                         });
-    halo.start_bytes(from, to, item_bytes, on);
-}
-template <class Items, class Slots, class Space>
-requires same_views<Items, Slots>
-void start(crossdock::neighbor_exchange& halo, const Items& items, const Slots& slots,
-           const Space& space) {
+void start(Exchange& halo, const Items& items, const Slots& slots, const Space& space) {
     const auto [from, to, item_bytes] =
         views_or_nothing([&] { return bytes_of_views(items, slots); },
                          [&](const error& why) { halo.fail_start(false, 0, why); });
-    space.fence();
-    halo.start_bytes(from, to, item_bytes);
+    if constexpr (is_on_device<Exchange>) {
+        halo.start_bytes(from, to, item_bytes, stream_of(space));
+    } else {
+        space.fence();
+        halo.start_bytes(from, to, item_bytes);
+    }
 }
 
 /// @brief As `start_reverse` of the exchange, likewise.
-template <class Slots, class Items, class Op, class Space>
+template <exchange_of_views Exchange, class Slots, class Items, class Op, class Space>
 requires same_views<Slots, Items>
-void start_reverse(neighbor_exchange& halo, const Slots& slots, const Items& items, Op op,
+void start_reverse(Exchange& halo, const Slots& slots, const Items& items, Op op,
                    const Space& space) {
-    const auto on = stream_of(space);
-    const auto [from, to] = views_or_nothing(
-        [&] {
-            return std::pair{span_of_view(slots), span_of_view(items)};
-        },
-        [&](const error&) {
-            try {
-                halo.start_reverse_bytes({}, {}, 0, {}, on,
-                                         fold_of<typename Items::value_type, Op>());
-            } catch (const error&) {  // as it has to
-            }
+    using T = typename Items::value_type;
+    const auto spans = [&] { return std::pair{span_of_view(slots), span_of_view(items)}; };
+    if constexpr (is_on_device<Exchange>) {
+        const auto [from, to] = views_or_nothing(spans, [&](const error& why) {
+            halo.fail_start(true, sizeof(T), why, fold_of<T, Op>());
         });
-    halo.start_reverse(from, to, op, on);
-}
-template <class Slots, class Items, class Op, class Space>
-requires same_views<Slots, Items>
-void start_reverse(crossdock::neighbor_exchange& halo, const Slots& slots, const Items& items,
-                   Op op, const Space& space) {
-    const auto [from, to] = views_or_nothing(
-        [&] {
-            return std::pair{span_of_view(slots), span_of_view(items)};
-        },
-        [&](const error& why) { halo.fail_start(true, sizeof(typename Items::value_type), why); });
-    space.fence();
-    halo.start_reverse(from, to, op);
+        halo.start_reverse(from, to, op, stream_of(space));
+    } else {
+        const auto [from, to] = views_or_nothing(
+            spans, [&](const error& why) { halo.fail_start(true, sizeof(T), why); });
+        space.fence();
+        halo.start_reverse(from, to, op);
+    }
 }
 
 /// @brief As `wait` of the exchange.
-template <class Space>
-void wait(neighbor_exchange& halo, const Space& space) {
-    halo.wait(stream_of(space));
-}
-template <class Space>
-void wait(crossdock::neighbor_exchange& halo, const Space&) {
-    halo.wait();
+template <exchange_of_views Exchange, class Space>
+void wait(Exchange& halo, const Space& space) {
+    if constexpr (is_on_device<Exchange>) {
+        halo.wait(stream_of(space));
+    } else {
+        halo.wait();
+    }
 }
 
 }  // namespace crossdock::device
