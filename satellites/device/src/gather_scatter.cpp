@@ -230,12 +230,9 @@ gather_scatter::~gather_scatter() = default;
 gather_scatter::gather_scatter(gather_scatter&&) noexcept = default;
 gather_scatter& gather_scatter::operator=(gather_scatter&&) noexcept = default;
 
-void gather_scatter::start_bytes(std::span<std::byte> values, fold_operation operation,
-                                 fold_type type, std::size_t value_bytes, combine_values combine,
-                                 stream on, const gather_call& how) {
-    fold_call fold;
-    fold.operation = operation;
-    fold.type = type;
+void gather_scatter::start_bytes(std::span<std::byte> values, const fold_call& fold,
+                                 std::size_t value_bytes, combine_values combine, stream on,
+                                 const gather_call& how) {
     state_->start(values, fold, value_bytes, std::move(combine), on, how);
 }
 

@@ -125,10 +125,13 @@ void compare_fold(driver& on, Op op) {
         const auto source = draw<T>(5 * width, 1);
         std::vector<T> expected(static_cast<std::size_t>(3 * width));
         const device_array<T> x(on, source), y(on, expected);
-        device::fold_call call{y.data(),          x.data(), offsets_there.data(),
-                               list_there.data(), 3,        width};
-        call.operation = device::fold_operation_of<Op>();
-        call.type = device::fold_type_of<T>();
+        auto call = *device::fold_of<T, Op>();
+        call.to = y.data();
+        call.from = x.data();
+        call.offsets = offsets_there.data();
+        call.list = list_there.data();
+        call.num_groups = 3;
+        call.width = width;
         on.fold(call, by);
         for (count_t i = 0; i < 3 * width; ++i) {
             const auto at = [&](count_t k) {

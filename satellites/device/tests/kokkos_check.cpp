@@ -30,14 +30,14 @@ class KokkosViews : public testing::Test {
     ~KokkosViews() override { world.close(); }
 
     context world{MPI_COMM_WORLD};
-    const pattern p =
+    const pattern drawn =
         test::random_pattern(world.num_ranks())[static_cast<std::size_t>(world.rank())];
-    const std::shared_ptr<driver> on = device::open();
+    const std::shared_ptr<driver> opened = device::open();
 };
 TYPED_TEST_SUITE(KokkosViews, spaces);
 
 TYPED_TEST(KokkosViews, OfTheHostAreExchangedThere) {
-    const auto& p = this->p;
+    const auto& p = this->drawn;
     const auto num_items = static_cast<std::size_t>(p.num_items);
     const auto num_slots = static_cast<std::size_t>(p.num_slots);
     const host_view<double*> x("x", num_items), y("y", num_slots);
@@ -58,8 +58,8 @@ TYPED_TEST(KokkosViews, OfTheHostAreExchangedThere) {
 
 // Rows of a view of rank 2 are items.
 TYPED_TEST(KokkosViews, OfADeviceAreExchangedThere) {
-    const auto& p = this->p;
-    const auto& on = this->on;
+    const auto& p = this->drawn;
+    const auto& on = this->opened;
     constexpr count_t width = 3;
     auto items = draw<double>(p.num_items * width, static_cast<std::uint64_t>(this->world.rank()));
     auto slots = draw<double>(p.num_slots * width, 7);
@@ -106,7 +106,7 @@ void expect_faults_told(const context& world, Exchange& halo, const pattern& p, 
 }
 
 TYPED_TEST(KokkosViews, ThatAreWrongFailForThoseWhoNeedThem) {
-    const auto& on = this->on;
+    const auto& on = this->opened;
     const auto own = test::all_to_all_pattern(
         this->world.num_ranks())[static_cast<std::size_t>(this->world.rank())];
     std::vector<double> values(

@@ -120,22 +120,9 @@ template <class T>
 concept foldable = std::is_same_v<T, double> || std::is_same_v<T, float> ||
     (std::is_integral_v<T>&& std::is_signed_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
 
-template <foldable T>
-constexpr fold_type fold_type_of() {
-    if (std::is_same_v<T, double>) return fold_type::float64;
-    if (std::is_same_v<T, float>) return fold_type::float32;
-    return sizeof(T) == 4 ? fold_type::int32 : fold_type::int64;
-}
-
 template <class Op>
 concept fold_operator =
     std::is_same_v<Op, sum> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
-
-template <fold_operator Op>
-constexpr fold_operation fold_operation_of() {
-    if (std::is_same_v<Op, minimum>) return fold_operation::minimum;
-    return std::is_same_v<Op, maximum> ? fold_operation::maximum : fold_operation::sum;
-}
 
 /// @brief How a device combines items of type T, which may be arrays of numbers; nothing if it cannot.
 template <class T, class Op>
@@ -144,8 +131,13 @@ std::optional<fold_call> fold_of() {
     if constexpr (foldable<value> && fold_operator<Op>) {
         fold_call call;
         call.width = static_cast<count_t>(operands<T, Op>::per_item);
-        call.operation = fold_operation_of<Op>();
-        call.type = fold_type_of<value>();
+        call.operation = std::is_same_v<Op, sum>       ? fold_operation::sum
+                         : std::is_same_v<Op, minimum> ? fold_operation::minimum
+                                                       : fold_operation::maximum;
+        call.type = std::is_same_v<value, double>  ? fold_type::float64
+                    : std::is_same_v<value, float> ? fold_type::float32
+                    : sizeof(value) == 4           ? fold_type::int32
+                                                   : fold_type::int64;
         return call;
     } else {
         return std::nullopt;

@@ -138,13 +138,12 @@ class gather_scatter {
     /// @param values  `how.values_per_id` for each id, or more; in memory that the device can use
     /// @param op      `sum`, `minimum` or `maximum`
     /// @throws as the host's, and as `start` of a device's neighbor exchange
-    template <lasting_items Values, class Op>
+    template <lasting_items Values, fold_operator Op>
     requires foldable<std::ranges::range_value_t<Values>>
     void start(Values&& values, Op op, stream on, const gather_call& how = {}) {
         using T = std::ranges::range_value_t<Values>;
         start_bytes(
-            std::as_writable_bytes(std::span(values)), fold_operation_of<Op>(), fold_type_of<T>(),
-            sizeof(T),
+            std::as_writable_bytes(std::span(values)), *fold_of<T, Op>(), sizeof(T),
             [op](std::byte* to, count_t to_step, const std::byte* from, value_layout from_layout,
                  const copy_list& list) mutable {
                 combine_in_steps(reinterpret_cast<T*>(to), to_step,
@@ -166,9 +165,8 @@ class gather_scatter {
 
   private:
     struct CROSSDOCK_HIDDEN implementation;
-    void start_bytes(std::span<std::byte> values, fold_operation operation, fold_type type,
-                     std::size_t value_bytes, combine_values combine, stream on,
-                     const gather_call& how);
+    void start_bytes(std::span<std::byte> values, const fold_call& fold, std::size_t value_bytes,
+                     combine_values combine, stream on, const gather_call& how);
     std::unique_ptr<implementation> state_;
 };
 
