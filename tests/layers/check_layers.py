@@ -34,7 +34,7 @@ LEFT_OF = {
     "mpi_advance": {"c"},
     "gslib": {"c"},
     "drop_in": {"device"},
-    "petsc": {"neighbor"},
+    "petsc": {"device"},
     "hypre": {"pattern", "drop_in"},
     "device": {"c"},
 }

@@ -117,6 +117,14 @@ std::optional<std::string> forest_exchange::start(const operation& what, bool re
     return explained;
 }
 
+void forest_exchange::fail_start(direction to, std::size_t item_bytes, const error& why) {
+    std::optional<std::string> explained;
+    const operation what{to, item_bytes, nullptr, nullptr};
+    auto& chosen = idle_one(what, explained);
+    chosen.what_ = what;
+    chosen.exchange_.fail_start(false, item_bytes, why);
+}
+
 forest_exchange::active& forest_exchange::take(const operation& what) {
     const auto found =
         std::ranges::find_if(started_, [&](const active* one) { return one->what_ == what; });
@@ -154,8 +162,18 @@ void forest_exchange::active::start(const operation& what, bool is_in_place) {
     exchange_.start_bytes(items, room(edges_, forest.roots_.offsets.back(), size), size);
 }
 
+// What fails is over as well: the ranks on which it did not fail use this object for the next operation.
+void forest_exchange::active::wait() {
+    try {
+        exchange_.wait();
+    } catch (...) {
+        release();
+        throw;
+    }
+}
+
 std::byte* forest_exchange::active::finish() {
-    exchange_.wait();
+    wait();
     if (what_.to == direction::to_roots) return edges_.data();
     return is_in_place_ ? nullptr : slots_.data();
 }
@@ -172,7 +190,7 @@ void forest_exchange::active::send_back(const std::byte* by_edge, void* leaves) 
     };
     exchange_.start_reverse_bytes(values(by_edge, forest.roots_.offsets.back(), size), items, size,
                                   take);
-    exchange_.wait();
+    wait();
     if (!forest.slots_are_places_) {
         copy_items(places, items.data(), forest.slots_to_places_, size);
     }

@@ -87,6 +87,7 @@ class forest_exchange {
             : forest_(&forest), exchange_(std::move(exchange)) {}
 
         void start(const operation& what, bool is_in_place);
+        void wait();
         std::span<std::byte> slot_room();
 
         const forest_exchange* forest_;
@@ -125,6 +126,9 @@ class forest_exchange {
     /// Yes. Blocks if no operation of this size is idle, as the first never is.
     /// @throws as `neighbor_exchange`, on all ranks
     std::optional<std::string> start(const operation& what, bool replaces);
+
+    /// @brief Takes part in an operation with nothing, where others start it; they hear of `why`.
+    void fail_start(direction to, std::size_t item_bytes, const error& why);
 
     /// @brief Of the operations under way that are equal to this one, the first that was started;
     /// it is no longer found.

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "crossdock/petsc.h"
+#include "device_arrays.hpp"
 #include "forest_exchange.hpp"
+#include "satellites/device/src/found.hpp"
 
 namespace crossdock {
 
@@ -168,6 +170,7 @@ struct forest_data {
     PetscBool stays_basic = PETSC_FALSE;  // known after set-up
     std::shared_ptr<graph> known = nullptr;
     bool knows_remote = false;
+    std::unique_ptr<device_arrays> on_device = nullptr;
 
     forest_options options() const { return {route.data(), executor.data()}; }
 };
@@ -203,25 +206,32 @@ forest_data& data_of(PetscSF sf) {
     return *last.data;
 }
 
-// Devices of PETSc's are known where it has used one, on all ranks or on some.
-PetscErrorCode find_devices(MPI_Comm comm, PetscBool* found) {
-    int has_device = 0;
+#if defined(PETSC_HAVE_DEVICE)
+constexpr bool petsc_has_devices = true;
+#else
+constexpr bool petsc_has_devices = false;
+#endif
+
+// Devices of PETSc's are known where it has used one. Whether any rank has one that crossdock cannot use.
+PetscErrorCode find_foreign_devices(MPI_Comm comm, PetscBool* found) {
+    int is_foreign = 0;
 
     PetscFunctionBegin;
 #if defined(PETSC_HAVE_DEVICE)
     for (const auto kind : {PETSC_DEVICE_CUDA, PETSC_DEVICE_HIP, PETSC_DEVICE_SYCL})
-        has_device |= PetscDeviceInitialized(kind);
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &has_device, 1, MPI_INT, MPI_MAX, comm));
+        is_foreign |= PetscDeviceInitialized(kind);
+    is_foreign = is_foreign && !device::found_driver();
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is_foreign, 1, MPI_INT, MPI_MAX, comm));
 #else
     static_cast<void>(comm);
 #endif
-    *found = has_device ? PETSC_TRUE : PETSC_FALSE;
+    *found = is_foreign ? PETSC_TRUE : PETSC_FALSE;
     PetscFunctionReturn(success);
 }
 
 PetscErrorCode set_up(PetscSF sf) {
     PetscMPIInt num_ranks;
-    PetscBool has_device;
+    PetscBool is_foreign;
     auto& data = data_of(sf);
     const auto comm = PetscObjectComm(object(sf));
 
@@ -230,13 +240,14 @@ PetscErrorCode set_up(PetscSF sf) {
                "PetscSFSetGraphWithPattern() has types of its own");
     PetscCall(data.basic.SetUp(sf));
     PetscCallMPI(MPI_Comm_size(comm, &num_ranks));
-    PetscCall(find_devices(comm, &has_device));
-    data.stays_basic = num_ranks == 1 || has_device ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(find_foreign_devices(comm, &is_foreign));
+    data.stays_basic = num_ranks == 1 || is_foreign ? PETSC_TRUE : PETSC_FALSE;
     // A duplicate may have been given other options since.
     if (data.known && data.known->exchange.options() != data.options()) data.known.reset();
     if (data.stays_basic) {
-        PetscCall(PetscInfo(sf, "as type basic: %s\n",
-                            has_device ? "a device is in use" : "there is one rank"));
+        PetscCall(PetscInfo(
+            sf, "as type basic: %s\n",
+            is_foreign ? "a device is in use that crossdock cannot use" : "there is one rank"));
     }
     PetscFunctionReturn(success);
 }
@@ -257,6 +268,7 @@ PetscErrorCode reset(PetscSF sf) {
     PetscFunctionBegin;
     PetscCall(check_idle(sf));
     data.known.reset();
+    data.on_device.reset();
     PetscCall(data.basic.Reset(sf));
     PetscFunctionReturn(success);
 }
@@ -327,24 +339,31 @@ PetscErrorCode duplicate(PetscSF sf, PetscSFDuplicateOption what, PetscSF twin) 
     PetscFunctionReturn(success);
 }
 
-// Finds out what the exchange needs, at the first operation.
-PetscErrorCode make_graph(PetscSF sf) {
-    auto& data = data_of(sf);
+PetscErrorCode find_edges(PetscSF sf, leaf_edges& leaves, root_edges& roots) {
     PetscInt num_ranks;
     const PetscMPIInt* ranks;
     const PetscInt *offsets, *indices;
-    leaf_edges leaves;
-    root_edges roots;
-    const auto comm = PetscObjectComm(object(sf));
 
     PetscFunctionBegin;
     leaves.ranks.assign(sf->ranks, sf->ranks + sf->nranks);
     leaves.offsets.assign(sf->roffset, sf->roffset + sf->nranks + 1);
     leaves.leaves.assign(sf->rmine, sf->rmine + sf->nleaves);
-    PetscCall(data.basic.GetLeafRanks(sf, &num_ranks, &ranks, &offsets, &indices));
+    PetscCall(data_of(sf).basic.GetLeafRanks(sf, &num_ranks, &ranks, &offsets, &indices));
     roots.ranks.assign(ranks, ranks + num_ranks);
     roots.offsets.assign(offsets, offsets + num_ranks + 1);
     roots.roots.assign(indices, indices + offsets[num_ranks]);
+    PetscFunctionReturn(success);
+}
+
+// Finds out what the exchange needs, at the first operation.
+PetscErrorCode make_graph(PetscSF sf) {
+    auto& data = data_of(sf);
+    leaf_edges leaves;
+    root_edges roots;
+    const auto comm = PetscObjectComm(object(sf));
+
+    PetscFunctionBegin;
+    PetscCall(find_edges(sf, leaves, roots));
     PetscCall(guarded(comm, [&] {
         data.known.reset(new graph{
             {context_of(comm), std::move(leaves), std::move(roots), data.options()}, {}, {}});
@@ -430,10 +449,81 @@ PetscErrorCode make_at_leaves(PetscSF sf) {
     PetscFunctionReturn(success);
 }
 
-PetscErrorCode check_memory(PetscMemType roots, PetscMemType leaves) {
+using kind = device_arrays::kind;
+
+// Arrays in a device's memory have others on the host in their place, unless PETSc does all.
+bool has_copies(const forest_data& data, PetscMemType roots, PetscMemType leaves) {
+    return !(PetscMemTypeHost(roots) && PetscMemTypeHost(leaves)) &&
+           !(data.stays_basic && petsc_has_devices);
+}
+
+// Brings down what an operation reads. If that fails, this rank takes part with nothing.
+PetscErrorCode bring_down(PetscSF sf, kind what, MPI_Datatype unit, PetscMemType root_memory,
+                          const void* roots, PetscMemType leaf_memory, const void* leaves,
+                          void* fetched, MPI_Op op, device_arrays::operation** begun) {
+    std::size_t bytes = 0;
+    PetscMPIInt num_significant;
+    leaf_edges places_of_leaves;
+    root_edges places_of_roots;
+    auto& data = data_of(sf);
+    const bool is_to_leaves = what == kind::broadcast;
+    const bool is_first = !data.on_device;
+
     PetscFunctionBegin;
-    PetscCheck(PetscMemTypeHost(roots) && PetscMemTypeHost(leaves), PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "no device was in use when the star forest was set up");
+    PetscCall(size_of(unit, &bytes));
+    PetscCallMPI(MPI_Type_size(unit, &num_significant));
+    if (is_first) PetscCall(find_edges(sf, places_of_leaves, places_of_roots));
+    if (!data.known && !data.stays_basic) PetscCall(make_graph(sf));
+    PetscCall(guarded(PetscObjectComm(object(sf)), [&] {
+        const bool has_gaps = static_cast<std::size_t>(num_significant) != bytes;
+        const bool is_replaced = op == MPI_REPLACE && !has_gaps;
+        const auto array_at = [](const void* there, PetscMemType memory, bool is_read,
+                                 bool is_written) {
+            return device_arrays::array{const_cast<void*>(there), !PetscMemTypeHost(memory),
+                                        is_read, is_written};
+        };
+        try {
+            const auto& driver = device::found_driver();
+            if (!driver) {
+                throw error(errc::invalid_state,
+                            "an array is in a device's memory, but libcrossdock_device.so is not "
+                            "there, or finds no device");
+            }
+            if (is_first) {
+                data.on_device = std::make_unique<device_arrays>(
+                    driver, std::move(places_of_roots.roots), std::move(places_of_leaves.leaves));
+            }
+            *begun = &data.on_device->begin(
+                {what, bytes,
+                 array_at(roots, root_memory, what != kind::reduction || !is_replaced,
+                          !is_to_leaves),
+                 array_at(leaves, leaf_memory, !is_to_leaves || !is_replaced, is_to_leaves),
+                 array_at(fetched, what == kind::fetch ? leaf_memory : PETSC_MEMTYPE_HOST, has_gaps,
+                          true)});
+        } catch (...) {
+            const error why = current_error();
+            if (data.known)
+                data.known->exchange.fail_start(
+                    is_to_leaves ? direction::to_leaves : direction::to_roots, bytes, why);
+            throw why;
+        }
+    }));
+    if (is_first) {
+        PetscCall(PetscInfo(sf, "arrays in a device's memory travel through the host: %s\n",
+                            device::found_driver()->description().c_str()));
+    }
+    PetscFunctionReturn(success);
+}
+
+// Null for an operation without such arrays.
+device_arrays::operation* take_begun(const forest_data& data, kind what, const void* roots,
+                                     const void* leaves) {
+    return data.on_device ? data.on_device->take(what, roots, leaves) : nullptr;
+}
+
+PetscErrorCode bring_up(PetscSF sf, device_arrays::operation& done) {
+    PetscFunctionBegin;
+    PetscCall(guarded(PetscObjectComm(object(sf)), [&] { data_of(sf).on_device->bring_up(done); }));
     PetscFunctionReturn(success);
 }
 
@@ -442,11 +532,18 @@ PetscErrorCode bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memo
     const auto& data = data_of(sf);
 
     PetscFunctionBegin;
+    if (has_copies(data, root_memory, leaf_memory)) {
+        device_arrays::operation* one = nullptr;
+        PetscCall(bring_down(sf, kind::broadcast, unit, root_memory, roots, leaf_memory, leaves,
+                             nullptr, op, &one));
+        PetscCall(bcast_begin(sf, unit, PETSC_MEMTYPE_HOST, one->roots.used(), PETSC_MEMTYPE_HOST,
+                              one->leaves.used(), op));
+        PetscFunctionReturn(success);
+    }
     if (data.stays_basic) {
         PetscCall(data.basic.BcastBegin(sf, unit, root_memory, roots, leaf_memory, leaves, op));
         PetscFunctionReturn(success);
     }
-    PetscCall(check_memory(root_memory, leaf_memory));
     PetscCall(begin(sf, direction::to_leaves, unit, roots, leaves, op == MPI_REPLACE));
     PetscFunctionReturn(success);
 }
@@ -458,6 +555,11 @@ PetscErrorCode bcast_end(PetscSF sf, MPI_Datatype unit, const void* roots, void*
     std::byte* values = nullptr;
 
     PetscFunctionBegin;
+    if (auto* const one = take_begun(data, kind::broadcast, roots, leaves)) {
+        PetscCall(bcast_end(sf, unit, one->roots.used(), one->leaves.used(), op));
+        PetscCall(bring_up(sf, *one));
+        PetscFunctionReturn(success);
+    }
     if (data.stays_basic) {
         PetscCall(data.basic.BcastEnd(sf, unit, roots, leaves, op));
         PetscFunctionReturn(success);
@@ -476,11 +578,18 @@ PetscErrorCode reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_mem
     const auto& data = data_of(sf);
 
     PetscFunctionBegin;
+    if (has_copies(data, root_memory, leaf_memory)) {
+        device_arrays::operation* one = nullptr;
+        PetscCall(bring_down(sf, kind::reduction, unit, root_memory, roots, leaf_memory, leaves,
+                             nullptr, op, &one));
+        PetscCall(reduce_begin(sf, unit, PETSC_MEMTYPE_HOST, one->leaves.used(), PETSC_MEMTYPE_HOST,
+                               one->roots.used(), op));
+        PetscFunctionReturn(success);
+    }
     if (data.stays_basic) {
         PetscCall(data.basic.ReduceBegin(sf, unit, leaf_memory, leaves, root_memory, roots, op));
         PetscFunctionReturn(success);
     }
-    PetscCall(check_memory(root_memory, leaf_memory));
     PetscCall(begin(sf, direction::to_roots, unit, roots, leaves, false));
     PetscFunctionReturn(success);
 }
@@ -497,6 +606,11 @@ PetscErrorCode reduce_end(PetscSF sf, MPI_Datatype unit, const void* leaves, voi
     std::byte* values = nullptr;
 
     PetscFunctionBegin;
+    if (auto* const one = take_begun(data, kind::reduction, roots, leaves)) {
+        PetscCall(reduce_end(sf, unit, one->leaves.used(), one->roots.used(), op));
+        PetscCall(bring_up(sf, *one));
+        PetscFunctionReturn(success);
+    }
     if (data.stays_basic) {
         PetscCall(data.basic.ReduceEnd(sf, unit, leaves, roots, op));
         PetscFunctionReturn(success);
@@ -518,12 +632,19 @@ PetscErrorCode fetch_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memo
     const auto& data = data_of(sf);
 
     PetscFunctionBegin;
+    if (has_copies(data, root_memory, leaf_memory)) {
+        device_arrays::operation* one = nullptr;
+        PetscCall(bring_down(sf, kind::fetch, unit, root_memory, roots, leaf_memory, leaves,
+                             fetched, op, &one));
+        PetscCall(fetch_begin(sf, unit, PETSC_MEMTYPE_HOST, one->roots.used(), PETSC_MEMTYPE_HOST,
+                              one->leaves.used(), one->fetched.used(), op));
+        PetscFunctionReturn(success);
+    }
     if (data.stays_basic) {
         PetscCall(data.basic.FetchAndOpBegin(sf, unit, root_memory, roots, leaf_memory, leaves,
                                              fetched, op));
         PetscFunctionReturn(success);
     }
-    PetscCall(check_memory(root_memory, leaf_memory));
     PetscCall(begin(sf, direction::to_roots, unit, roots, leaves, false));
     PetscFunctionReturn(success);
 }
@@ -536,6 +657,12 @@ PetscErrorCode fetch_end(PetscSF sf, MPI_Datatype unit, void* roots, const void*
     std::vector<std::byte> before;
 
     PetscFunctionBegin;
+    if (auto* const one = take_begun(data, kind::fetch, roots, leaves)) {
+        PetscCall(
+            fetch_end(sf, unit, one->roots.used(), one->leaves.used(), one->fetched.used(), op));
+        PetscCall(bring_up(sf, *one));
+        PetscFunctionReturn(success);
+    }
     if (data.stays_basic) {
         PetscCall(data.basic.FetchAndOpEnd(sf, unit, roots, leaves, fetched, op));
         PetscFunctionReturn(success);

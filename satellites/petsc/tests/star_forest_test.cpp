@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "crossdock/petsc.h"
+#include "satellites/device/tests/support.hpp"
 
 namespace {
 
@@ -325,13 +328,74 @@ class StarForest : public testing::Test {
 // Bcast, Reduce or FetchAndOp.
 enum class kind { bcast, reduce, fetch };
 
+using array_on_device = crossdock::device_test::device_array<unsigned char>;
+
+// The mock of a device, whose memory the processor cannot touch.
+crossdock::device::driver& mock() {
+    static const auto opened = crossdock::device::open();
+    return *opened;
+}
+
+// Which arrays of this rank are on the mock.
+struct places {
+    bool roots = false;
+    bool leaves = false;
+};
+
+// On some ranks only.
+places places_of(std::size_t number) {
+    const std::size_t which = number + static_cast<std::size_t>(this_rank());
+    return {which % 4 != 1, which % 4 != 2 && which % 8 != 3};
+}
+
 struct started_operation {
     PetscSF sf;
     kind what;
     MPI_Op op;
     arrays a;
+    places on_device = {};
+    std::vector<array_on_device> there = {};  // roots, leaves, and leaves that are fetched
+
+    // As `run`, with memory of a device.
+    void run_there(bool begins) {
+        const auto type = a.of->type;
+        const auto memory_of = [](bool is_there, PetscMemType kind_there) {
+            return is_there ? kind_there : PETSC_MEMTYPE_HOST;
+        };
+        const auto of_roots = memory_of(on_device.roots, PETSC_MEMTYPE_CUDA);
+        const auto of_leaves = memory_of(on_device.leaves, PETSC_MEMTYPE_HIP);
+        if (begins)
+            for (const auto* const one : {&a.roots, &a.leaves, &a.fetched})
+                there.emplace_back(mock(), *one);
+        const auto used = [&](bool is_there, std::size_t i, bytes& here) -> void* {
+            return is_there ? there[i].data() : here.data();
+        };
+        void* const roots = used(on_device.roots, 0, a.roots);
+        void* const leaves = used(on_device.leaves, 1, a.leaves);
+        void* const fetched = used(on_device.leaves, 2, a.fetched);
+        if (what == kind::bcast && begins) {
+            PETSC(PetscSFBcastWithMemTypeBegin(sf, type, of_roots, roots, of_leaves, leaves, op));
+        } else if (what == kind::reduce && begins) {
+            PETSC(PetscSFReduceWithMemTypeBegin(sf, type, of_leaves, leaves, of_roots, roots, op));
+        } else if (begins) {
+            PETSC(PetscSFFetchAndOpWithMemTypeBegin(sf, type, of_roots, roots, of_leaves, leaves,
+                                                    of_leaves, fetched, op));
+        }
+        if (begins) return;
+        if (what == kind::bcast) {
+            PETSC(PetscSFBcastEnd(sf, type, roots, leaves, op));
+        } else if (what == kind::reduce) {
+            PETSC(PetscSFReduceEnd(sf, type, leaves, roots, op));
+        } else {
+            PETSC(PetscSFFetchAndOpEnd(sf, type, roots, leaves, fetched, op));
+        }
+        if (on_device.roots) a.roots = there[0].get(nullptr);
+        if (on_device.leaves) a.leaves = there[1].get(nullptr);
+        if (on_device.leaves) a.fetched = there[2].get(nullptr);
+    }
 
     void run(bool begins) {
+        if (on_device.roots || on_device.leaves) return run_there(begins);
         const auto type = a.of->type;
         void* const roots = a.roots.data();
         void* const leaves = a.leaves.data();
@@ -349,21 +413,25 @@ struct started_operation {
 };
 
 // What an operation leaves in a forest of one type.
-std::vector<bytes> left_by(PetscSF sf, kind what, MPI_Op op, const unit& u, const graph& g) {
-    started_operation one{sf, what, op, arrays(u, g, 77)};
+std::vector<bytes> left_by(PetscSF sf, kind what, MPI_Op op, const unit& u, const graph& g,
+                           places on_device = {}) {
+    started_operation one{sf, what, op, arrays(u, g, 77), on_device};
     one.run(true);
     one.run(false);
     return one.a.all();
 }
 
-TEST_F(StarForest, EveryUnitAndOperationIsThatOfBasic) {
+void compare_operations(const all_units& units, bool has_device) {
+    std::size_t number = 0;
     for (const auto& g : graphs()) {
         const forest_pair forests(g);
         const auto compare = [&](kind what, MPI_Op op, const unit& u, const std::string& name) {
-            EXPECT_EQ(left_by(forests.ours, what, op, u, g), left_by(forests.basic, what, op, u, g))
+            const auto on_device = has_device ? places_of(number++) : places{};
+            EXPECT_EQ(left_by(forests.ours, what, op, u, g, on_device),
+                      left_by(forests.basic, what, op, u, g))
                 << name << " of " << u.name << ", " << g.name;
         };
-        for (const auto& u : units()) {
+        for (const auto& u : units) {
             for (const auto& [name, op] : u.ops) {
                 compare(kind::bcast, op, u, "Bcast " + name);
                 compare(kind::reduce, op, u, "Reduce " + name);
@@ -371,6 +439,43 @@ TEST_F(StarForest, EveryUnitAndOperationIsThatOfBasic) {
             if (u.has_fetch) compare(kind::fetch, MPI_SUM, u, "FetchAndOp");
         }
     }
+}
+
+TEST_F(StarForest, EveryUnitAndOperationIsThatOfBasic) { compare_operations(units(), false); }
+
+// With CROSSDOCK_DEVICE=mock.
+class StarForestOnDevice : public StarForest {
+    void SetUp() override {
+        if (!std::getenv("CROSSDOCK_DEVICE")) GTEST_SKIP() << "without a device";
+    }
+};
+
+TEST_F(StarForestOnDevice, EveryUnitAndOperationIsThatOfBasicOnTheHost) {
+    compare_operations(units(), true);
+}
+
+// Rank 0 says of memory of the host that it is a device's: those who need its roots hear of it, and the next operation
+// is as always.
+TEST_F(StarForestOnDevice, AFailureIsToldToThoseWhoNeedTheRoots) {
+    const auto ring = graphs()[6];
+    const forest_pair forests(ring);
+    const unit& integer = units()[3];
+    arrays a(integer, ring, 5);
+    const bool is_bad = this_rank() == 0;
+    const bool needs_bad = this_rank() == 1 || this_rank() == num_ranks() - 1;
+    ASSERT_EQ(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr), 0);
+    const int begun = static_cast<int>(PetscSFBcastWithMemTypeBegin(
+        forests.ours, integer.type, is_bad ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST,
+        a.roots.data(), PETSC_MEMTYPE_HOST, a.leaves.data(), MPI_REPLACE));
+    EXPECT_EQ(begun, is_bad ? static_cast<int>(PETSC_ERR_ARG_WRONG) : 0);
+    if (begun == 0) {
+        const int ended = static_cast<int>(PetscSFBcastEnd(
+            forests.ours, integer.type, a.roots.data(), a.leaves.data(), MPI_REPLACE));
+        EXPECT_EQ(ended != 0, needs_bad);
+    }
+    ASSERT_EQ(PetscPopErrorHandler(), 0);
+    EXPECT_EQ(left_by(forests.ours, kind::bcast, MPI_REPLACE, integer, ring, {true, true}),
+              left_by(forests.basic, kind::bcast, MPI_REPLACE, integer, ring));
 }
 
 TEST_F(StarForest, BcastBringsTheRootOfEveryLeaf) {
@@ -392,7 +497,8 @@ TEST_F(StarForest, BcastBringsTheRootOfEveryLeaf) {
 }
 
 // 3 times 60 operations on all graphs that are under way at once.
-std::vector<bytes> run_many(const all_units& units, const char* type, bool ends_last_first) {
+std::vector<bytes> run_many(const all_units& units, const char* type, bool ends_last_first,
+                            bool has_device = false) {
     const auto all = graphs();
     std::vector<PetscSF> forests;
     for (const auto& g : all) forests.push_back(make(g, type));
@@ -404,7 +510,8 @@ std::vector<bytes> run_many(const all_units& units, const char* type, bool ends_
             const auto what = static_cast<kind>(i % (u.has_fetch ? 3 : 2));
             under_way.push_back({forests[i % all.size()], what,
                                  what == kind::fetch ? MPI_SUM : MPI_REPLACE,
-                                 arrays(u, all[i % all.size()], static_cast<unsigned>(i))});
+                                 arrays(u, all[i % all.size()], static_cast<unsigned>(i)),
+                                 has_device ? places_of(i) : places{}});
         }
         for (auto& one : under_way) one.run(true);
         if (ends_last_first) std::reverse(under_way.begin(), under_way.end());
@@ -423,6 +530,11 @@ TEST_F(StarForest, SeveralOperationsMayBeUnderWay) {
         EXPECT_EQ(run_many(units(), PETSCSFCROSSDOCK, ends_last_first),
                   run_many(units(), PETSCSFBASIC, ends_last_first));
     }
+}
+
+TEST_F(StarForestOnDevice, SeveralOperationsMayBeUnderWay) {
+    EXPECT_EQ(run_many(units(), PETSCSFCROSSDOCK, true, true),
+              run_many(units(), PETSCSFBASIC, true));
 }
 
 // What `use` finds with forests of our type is what it finds with PETSc's, whichever way it makes them.

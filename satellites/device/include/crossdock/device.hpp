@@ -93,8 +93,9 @@ class driver {
     virtual void free_stream(stream one) noexcept = 0;
     virtual void wait_for(stream one) = 0;
 
-    void copy(const copy_call& what, stream on);
-    void fold(const fold_call& what, stream on);
+    // Virtual, so that libraries call them that are not linked with this one.
+    virtual void copy(const copy_call& what, stream on);
+    virtual void fold(const fold_call& what, stream on);
 
     /// @brief Runs a kernel in `num_threads` threads; `copy` and `fold` call it.
     /// @param kernel     its place in `kernel_names`
