@@ -19,6 +19,9 @@ check_cxx_source_compiles("#include <mpi.h>
     &PMPI_Request_get_status_some == nullptr; }" CROSSDOCK_HAS_GET_STATUS_ALL)
 check_cxx_source_compiles("#include <mpi.h>
   int main() { return &PMPIX_Request_is_complete == nullptr; }" CROSSDOCK_HAS_REQUEST_IS_COMPLETE)
+check_cxx_source_compiles("#include <mpi.h>
+  #include <mpi-ext.h>
+  int main() { return MPIX_FT + (&MPIX_Comm_get_failed == nullptr); }" CROSSDOCK_HAS_LOST_RANKS)
 # As Open MPI has them: the constants of Fortran are addresses, and its integers are those of C.
 check_cxx_source_compiles("#include <mpi.h>
   extern \"C\" { extern MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_status_ignore_,
@@ -30,7 +33,7 @@ check_cxx_source_compiles("#include <mpi.h>
 cmake_pop_check_state()
 set(crossdock_mpi_features)
 foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_LARGE_COUNTS
-    CROSSDOCK_HAS_ASYNC_START CROSSDOCK_HAS_GET_STATUS_ALL CROSSDOCK_HAS_REQUEST_IS_COMPLETE)
+    CROSSDOCK_HAS_ASYNC_START CROSSDOCK_HAS_GET_STATUS_ALL CROSSDOCK_HAS_REQUEST_IS_COMPLETE CROSSDOCK_HAS_LOST_RANKS)
   if(${feature})
     list(APPEND crossdock_mpi_features ${feature})
   endif()

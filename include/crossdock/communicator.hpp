@@ -20,7 +20,8 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief An MPI call failed; the message is MPI's text and names the call.
+/// @brief An MPI call failed; the message is MPI's text and names the call. errc::rank_failed if a rank has ended and
+/// MPI tells of it, else errc::mpi_failure.
 class mpi_error : public error {
   public:
     mpi_error(int mpi_code, const char* call);
@@ -105,6 +106,7 @@ struct CROSSDOCK_HIDDEN error_agreement;
 class CROSSDOCK_HIDDEN tag_pool;
 class CROSSDOCK_HIDDEN open_communicators;
 class CROSSDOCK_HIDDEN progress_thread;
+class CROSSDOCK_HIDDEN lost_ranks;
 
 /// @brief Message tags of a communicator that nothing else uses while this lives.
 ///
@@ -220,6 +222,10 @@ class communicator {
     void add_work(background_work* work) const;
     void remove_work(background_work* work) const noexcept;
     bool has_work() const noexcept { return !state_->work->all.empty(); }
+    /// @brief Whether a wait must look again and again: there is work, or a rank may be lost.
+    bool may_not_block() const noexcept { return has_work() || may_lose_ranks(); }
+    /// @brief Whether MPI tells of ranks that have ended.
+    bool may_lose_ranks() const noexcept { return state_->lost != nullptr; }
     /// @brief Whether `work` was added and nothing else.
     bool has_only(const background_work* work) const noexcept {
         return state_->work->all.size() == 1 && state_->work->all.front().work == work;
@@ -254,6 +260,7 @@ class communicator {
     /// Every loop that waits calls it, unless each turn tests an active request or probes in vain: MPI makes progress
     /// only inside its calls, and a test that finds no active request returns at once. A long message is not sent
     /// before its sender has answered its receiver in such a call.
+    /// @throws error(errc::rank_failed)  a rank of the communicator has ended, and MPI tells of it
     void progress() const;
 
     /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.
@@ -298,6 +305,8 @@ class communicator {
     /// Yes; blocks.
     /// @throws error(errc::invalid_state)  on any rank an exchange was started and not completed, or items of a stream
     /// were not drained; on all ranks. The communicator stays open.
+    ///
+    /// Where a rank has ended and MPI tells of it, does what `abandon()` does, and throws nothing.
     void close();
 
     /// @brief As `close()`, where ranks may never meet again: waits for nobody, and frees nothing.
@@ -330,6 +339,8 @@ class communicator {
         std::shared_ptr<tag_pool> tags;
         std::shared_ptr<work_list>
             work;  // of all communicators, unless threads may call MPI at once
+        std::shared_ptr<lost_ranks>
+            lost;  // with its parts; null where MPI does not tell of such ranks
         std::shared_ptr<void> thread_end;  // stops the thread, if this communicator has started it
         std::vector<std::shared_ptr<communicator_resource>> resources;
         std::list<communicator_user*> users;
@@ -339,6 +350,8 @@ class communicator {
     };
     [[noreturn]] static void refuse_closed();
     static void look_for_messages(const state& in, rank_t own_rank) noexcept;
+    void make_progress() const;
+    void close_together();
     void look_at_unfinished() const noexcept;
     void drop_unfinished() noexcept;
     communicator();

@@ -78,7 +78,8 @@ typedef enum crossdock_status {
     CROSSDOCK_INTERNAL = 16,           ///< a fault of the library itself
     CROSSDOCK_HANDLER_FAILED = 17,     ///< a handler of a stream has failed
     CROSSDOCK_PEER_FAILED = 18,        ///< another rank failed, and what this one needs is missing
-    CROSSDOCK_TIMEOUT = 19             ///< a wait lasted longer than CROSSDOCK_WATCHDOG allows
+    CROSSDOCK_TIMEOUT = 19,            ///< a wait lasted longer than CROSSDOCK_WATCHDOG allows
+    CROSSDOCK_RANK_FAILED = 20         ///< a rank has ended, and MPI tells of it
 } crossdock_status;
 
 /// @brief What a region is to be.

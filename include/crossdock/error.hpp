@@ -31,6 +31,7 @@ enum class errc : int {
     handler_failed = 17,     ///< a handler of a stream has thrown
     peer_failed = 18,        ///< another rank failed, and what this one needs of it is missing
     timeout = 19,            ///< a wait lasted longer than CROSSDOCK_WATCHDOG allows
+    rank_failed = 20,        ///< a rank has ended, and MPI tells of it
 };
 
 /// @brief The enumerator's name, e.g. "count_mismatch".
@@ -41,8 +42,8 @@ class error : public std::runtime_error {
   public:
     /// @param code     what kind of fault
     /// @param message  a sentence with the offending values
-    /// @param rank     the rank that found it, or -1 where no rank is involved; of errc::peer_failed the rank that
-    /// failed
+    /// @param rank     the rank that found it, or -1 where no rank is involved; of errc::peer_failed and errc::rank_failed
+    /// the rank that failed
     error(errc code, const std::string& message, int rank = -1)
         : std::runtime_error(message), code_(code), rank_(rank) {}
 
@@ -52,7 +53,7 @@ class error : public std::runtime_error {
 
     errc code() const noexcept { return code_; }
 
-    /// @brief The rank that found the fault, or -1; of errc::peer_failed the rank that failed.
+    /// @brief The rank that found the fault, or -1; of errc::peer_failed and errc::rank_failed the rank that failed.
     int rank() const noexcept { return rank_; }
 
   private:

@@ -17,6 +17,7 @@
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 #include "environment_mpi.hpp"
+#include "lost_ranks_mpi.hpp"
 #include "named_values_mpi.hpp"
 #include "progress_thread.hpp"
 #include "throw_error.hpp"
@@ -274,9 +275,17 @@ tag_block::~tag_block() {
     if (pool_ && std::uncaught_exceptions() == 0) pool_->release(first_, count_);
 }
 
+namespace {
+
+error fault_of(int mpi_code, const char* call) {
+    if (const auto lost = lost_ranks::find()) return lost_ranks::fault_of(*lost);
+    return {errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)};
+}
+
+}  // namespace
+
 mpi_error::mpi_error(int mpi_code, const char* call)
-    : error(errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)),
-      mpi_code_(mpi_code) {}
+    : error(fault_of(mpi_code, call)), mpi_code_(mpi_code) {}
 
 // What a rank needs to say what it fails with is there before the others are met.
 communicator::communicator(MPI_Comm user) : communicator() {
@@ -287,12 +296,14 @@ communicator::communicator(MPI_Comm user) : communicator() {
     try {
         find_place(user);
         const bool may_meet = may_threads_meet();
+        state_->lost = lost_ranks::watch();
         state_->work = with_reserve(
             [&] { return may_meet ? std::make_shared<work_list>() : all_open.work(); });
         meet_to_duplicate(user, !may_meet);
         insist([&] { return MPI_Comm_dup(user, &state_->duplicate); });
     } catch (...) {
         all_open.stop_watch();
+        lost_ranks::require_none_in(user);
         throw;
     }
     complete(
@@ -319,6 +330,7 @@ void communicator::find_place(MPI_Comm in) {
 void communicator::set_up() {
     const MPI_Comm own = state_->duplicate;
     insist([&] { return MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN); });
+    if (state_->lost) state_->lost->add(own);
     int* tag_limit = nullptr;
     int is_set = 0;
     insist([&] {
@@ -335,6 +347,7 @@ void communicator::complete(const communicator& meeting, Part&& part, Undo&& und
         on_all_or_none(meeting, part);
     } catch (...) {
         undo();
+        if (state_->lost) state_->lost->remove(state_->duplicate);
         insist_quietly([this] { return MPI_Comm_free(&state_->duplicate); });
         throw;
     }
@@ -344,6 +357,7 @@ communicator communicator::split(int color) const {
     require_open();
     communicator part;
     part.state_->work = state_->work;
+    part.state_->lost = state_->lost;
     insist([&] { return MPI_Comm_split(get(), color, rank_, &part.state_->duplicate); });
     part.complete(
         *this,
@@ -439,9 +453,17 @@ void communicator::look_for_messages(const state& in, rank_t own_rank) noexcept 
 }
 
 void communicator::progress() const {
+    make_progress();
+    if (state_->lost) [[unlikely]]
+        state_->lost->require_none();
+}
+
+void communicator::make_progress() const {
     require_open();
     const auto held = hold_work();
     look_for_messages(*state_, rank_);
+    if (state_->lost) [[unlikely]]
+        state_->lost->look();
     // Work that is done removes itself.
     const auto& all_work = state_->work->all;
     for (std::size_t i = 0; i < all_work.size();) {
@@ -465,8 +487,8 @@ void communicator::wait(MPI_Request& request) const {
     const watched_wait now(known.call ? known.call : "a collective call", known.wait);
     watchdog::note_wait();
     for (int is_complete = 0;
-         (has_work() || suspension::current() || watchdog::is_on) && !is_complete;) {
-        progress();
+         (may_not_block() || suspension::current() || watchdog::is_on) && !is_complete;) {
+        make_progress();
         is_answer(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
         if (!is_complete) pause_wait();
     }
@@ -501,6 +523,15 @@ void discard_unread(const communicator& comm) {
 
 void communicator::close() {
     if (!is_open()) return;
+    try {
+        close_together();
+    } catch (const error& fault) {
+        if (fault.code() != errc::rank_failed) throw;
+        abandon();
+    }
+}
+
+void communicator::close_together() {
     auto& all_open = open_communicators::of_process();
     const collective_call now("closing a context", *this);
     if (all_open.are_ending()) {
@@ -525,6 +556,7 @@ void communicator::close() {
                   [this](const added_work& one) { return one.by == state_.get(); });
     discard_unread(*this);
     all_open.remove(state_->duplicate);
+    if (state_->lost) state_->lost->remove(state_->duplicate);
     insist([this] { return MPI_Comm_free(&state_->duplicate); });
 }
 
@@ -544,6 +576,7 @@ void communicator::abandon() const noexcept {
     std::erase_if(state_->work->all,
                   [this](const added_work& one) { return one.by == state_.get(); });
     open_communicators::of_process().remove(state_->duplicate);
+    if (state_->lost) state_->lost->remove(state_->duplicate);
     state_->duplicate = MPI_COMM_NULL;
 }
 

@@ -23,6 +23,7 @@ const char* to_string(errc code) noexcept {
         case errc::handler_failed: return "handler_failed";
         case errc::peer_failed: return "peer_failed";
         case errc::timeout: return "timeout";
+        case errc::rank_failed: return "rank_failed";
         case errc::internal: return "internal";
     }
     return "unknown";

@@ -203,7 +203,7 @@ void mailbox::start_receive_into(std::byte* data, rank_t source, count_t bytes, 
 void mailbox::pause() {
     // MPI has made progress in the call that found nothing: a probe, or a test of an active
     // request.
-    if (comm_.has_work()) comm_.progress();
+    if (comm_.may_not_block()) comm_.progress();
     send_parts();
     watchdog::look();
     if (++num_pauses_ % pauses_between_yields == 0) pause_wait();

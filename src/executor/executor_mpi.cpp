@@ -107,7 +107,8 @@ executor::~executor() {
     }
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
-    if (is_finalized) return;
+    // Open MPI 5 ends the program if what is freed fails later, as messages to a rank that has ended do.
+    if (is_finalized || (is_active_ && comm_.may_lose_ranks())) return;
     for (auto& request : requests_) {
         if (request != MPI_REQUEST_NULL) insist_quietly([&] { return MPI_Request_free(&request); });
     }
@@ -502,7 +503,7 @@ void executor::wait() {
     int looks = 0;  // at memory alone
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
     // comes.
-    if (watch_ && watchdog::is_on) [[unlikely]]
+    if (comm_.may_lose_ranks() || (watch_ && watchdog::is_on)) [[unlikely]]
         return wait_described();
     while (comm_.has_work() || runner_->awaits_domain()) {
         if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {

@@ -130,6 +130,7 @@ std::optional<wave_sums> mpi_transport::test_wave() {
 void mpi_transport::close() {
     for (transfers* const pending : {&urgent_receives_, &receives_}) {
         for (MPI_Request& request : pending->requests) {
+            if (request == MPI_REQUEST_NULL) continue;
             insist([&] { return MPI_Cancel(&request); });
             insist([&] { return MPI_Wait(&request, MPI_STATUS_IGNORE); });
         }
@@ -184,12 +185,13 @@ bool mpi_transport::abandon() noexcept {
     bool is_in_use = false;
     for (transfers* const pending : {&sends_, &urgent_receives_, &receives_}) {
         for (MPI_Request& request : pending->requests) {
+            if (request == MPI_REQUEST_NULL) continue;  // it has failed
             int is_complete = 0;
             if (pending != &sends_) MPI_Cancel(&request);
             MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE);
             if (is_complete) continue;
             is_in_use = true;
-            MPI_Request_free(&request);
+            if (!comm_.may_lose_ranks()) MPI_Request_free(&request);  // as an executor's
         }
         pending->requests.clear();
         pending->refs.clear();

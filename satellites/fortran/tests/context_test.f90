@@ -28,12 +28,12 @@ contains
             CROSSDOCK_INDEX_OUT_OF_RANGE, CROSSDOCK_COUNT_MISMATCH, CROSSDOCK_COUNT_OVERFLOW, CROSSDOCK_FILE_ERROR, &
             CROSSDOCK_PARSE_ERROR, CROSSDOCK_INVALID_STATE, CROSSDOCK_INVALID_PLAN, CROSSDOCK_MPI_FAILURE, &
             CROSSDOCK_OUT_OF_MEMORY, CROSSDOCK_INTERNAL, CROSSDOCK_HANDLER_FAILED, &
-            CROSSDOCK_PEER_FAILED, CROSSDOCK_TIMEOUT]
+            CROSSDOCK_PEER_FAILED, CROSSDOCK_TIMEOUT, CROSSDOCK_RANK_FAILED]
         character(18), parameter :: expected(*) = [character(18) :: "success", "invalid_argument", "invalid_topology", &
             "unknown_route", "invalid_route", "size_mismatch", "rank_out_of_range", "index_out_of_range", &
             "count_mismatch", "count_overflow", "file_error", "parse_error", "invalid_state", "invalid_plan", &
             "mpi_failure", "out_of_memory", "internal", "handler_failed", &
-            "peer_failed   ", "timeout"]
+            "peer_failed   ", "timeout       ", "rank_failed"]
         integer :: i, version(3)
         do i = 1, size(statuses)
             call expect(crossdock_status_name(statuses(i)) == trim(expected(i)), "a status is " // trim(expected(i)) // &

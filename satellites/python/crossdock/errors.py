@@ -7,8 +7,8 @@ import builtins as _builtins
 __all__ = [
     "CountMismatchError", "CountOverflowError", "Error", "FileError", "HandlerFailedError", "IndexOutOfRangeError",
     "InternalError", "InvalidArgumentError", "InvalidPlanError", "InvalidRouteError", "InvalidStateError",
-    "InvalidTopologyError", "MPIError", "OutOfMemoryError", "ParseError", "PeerFailedError", "RankOutOfRangeError",
-    "SizeMismatchError", "TimeoutError", "UnknownRouteError",
+    "InvalidTopologyError", "MPIError", "OutOfMemoryError", "ParseError", "PeerFailedError", "RankFailedError",
+    "RankOutOfRangeError", "SizeMismatchError", "TimeoutError", "UnknownRouteError",
 ]
 
 
@@ -18,7 +18,8 @@ class Error(Exception):
     Attributes
     ----------
     rank : int
-        The rank that found the fault, or -1 where no rank is involved; of a `PeerFailedError` the rank that failed.
+        The rank that found the fault, or -1 where no rank is involved; of a `PeerFailedError` or `RankFailedError` the rank that
+        failed.
     """
 
     rank: int = -1
@@ -100,12 +101,16 @@ class TimeoutError(Error, _builtins.TimeoutError):
     """A wait lasted longer than CROSSDOCK_WATCHDOG allows."""
 
 
+class RankFailedError(Error, RuntimeError):
+    """A rank has ended, and MPI tells of it."""
+
+
 # By the numbers of the library's statuses, from 1.
 _CLASSES = (
     InvalidArgumentError, InvalidTopologyError, UnknownRouteError, InvalidRouteError, SizeMismatchError,
     RankOutOfRangeError, IndexOutOfRangeError, CountMismatchError, CountOverflowError, FileError, ParseError,
     InvalidStateError, InvalidPlanError, MPIError, OutOfMemoryError, InternalError, HandlerFailedError,
-    PeerFailedError, TimeoutError,
+    PeerFailedError, TimeoutError, RankFailedError,
 )
 
 

@@ -15,16 +15,13 @@ using test::thrown_by;
 
 TEST(Error, CodesHaveFixedNumbersAndNames) {
     const std::vector<std::pair<int, std::string>> expected{
-        {0, "success"},           {1, "invalid_argument"},
-        {2, "invalid_topology"},  {3, "unknown_route"},
-        {4, "invalid_route"},     {5, "size_mismatch"},
-        {6, "rank_out_of_range"}, {7, "index_out_of_range"},
-        {8, "count_mismatch"},    {9, "count_overflow"},
-        {10, "file_error"},       {11, "parse_error"},
-        {12, "invalid_state"},    {13, "invalid_plan"},
-        {14, "mpi_failure"},      {15, "out_of_memory"},
-        {16, "internal"},         {17, "handler_failed"},
-        {18, "peer_failed"},      {19, "timeout"}};
+        {0, "success"},           {1, "invalid_argument"},   {2, "invalid_topology"},
+        {3, "unknown_route"},     {4, "invalid_route"},      {5, "size_mismatch"},
+        {6, "rank_out_of_range"}, {7, "index_out_of_range"}, {8, "count_mismatch"},
+        {9, "count_overflow"},    {10, "file_error"},        {11, "parse_error"},
+        {12, "invalid_state"},    {13, "invalid_plan"},      {14, "mpi_failure"},
+        {15, "out_of_memory"},    {16, "internal"},          {17, "handler_failed"},
+        {18, "peer_failed"},      {19, "timeout"},           {20, "rank_failed"}};
 
     for (const auto& [number, name] : expected)
         EXPECT_EQ(to_string(static_cast<errc>(number)), name);
