@@ -42,8 +42,13 @@ class environment final : public communicator_resource {
     const std::string& executor() const noexcept { return values_[4]; }
     /// @brief CROSSDOCK_ALGORITHM: what the algorithm "auto" of sparse exchanges stands for.
     const std::string& algorithm() const noexcept { return values_[5]; }
-    /// @brief CROSSDOCK_CHECK: whether contracts are checked whose check communicates.
-    bool checks() const noexcept { return is_set(values_[6].c_str()); }
+    /// @brief CROSSDOCK_CHECK: whether contracts are checked whose check communicates; by default in debug builds.
+    bool checks() const noexcept {
+#ifdef CROSSDOCK_IS_DEBUG_BUILD
+        if (values_[6].empty()) return true;
+#endif
+        return is_set(values_[6].c_str());
+    }
     /// @brief CROSSDOCK_REPORT: the report of a context that names none.
     const std::string& report() const noexcept { return values_[7]; }
     /// @brief CROSSDOCK_CACHE: the folder where plans are kept for programs to come.
