@@ -40,7 +40,7 @@ bool compute(MPI_Comm comm) try {
 }
 
 // Whether all ranks have done it. Otherwise `comm` has only those that are left.
-bool agree(MPI_Comm& comm, bool is_done) {
+bool agree([[maybe_unused]] MPI_Comm& comm, bool is_done) {
     int all_are = is_done;
 #ifdef MPIX_FT
     MPIX_Comm_agree(comm, &all_are);  // some ranks may have done all before they could hear of it

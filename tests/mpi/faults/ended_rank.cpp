@@ -2,8 +2,6 @@
 // shrink the communicator, and go on. Needs an MPI that tells of such ranks: mpirun --with-ft ulfm.
 //
 // Arguments: the names of operations; without any, all.
-#include <mpi-ext.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <csignal>
@@ -11,13 +9,13 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <numeric>
-#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "crossdock/crossdock.hpp"
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>  // after mpi.h
+#endif
 
 namespace {
 
