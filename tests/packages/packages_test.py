@@ -3,7 +3,9 @@
 usage: packages_test.py FOLDER [TEST...]    FOLDER keeps what is built
 """
 
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -132,6 +134,14 @@ class Debian(unittest.TestCase):
         names = {path.name.split("_")[0] for path in self.packages.glob("*.deb") if "dbgsym" not in path.name}
         self.assertEqual(names, {"crossdock", "libcrossdock0", "libcrossdock-dev", "libcrossdock-doc"})
 
+    def test_another_build_gives_the_same_bytes(self):
+        again = fresh("deb-again")
+        run("sh", "-c", 'umask 0002; exec "$@"', "sh", PROJECT / "packaging/build-deb", "--quick", again,
+            TZ="Pacific/Kiritimati", LC_ALL="C.UTF-8")
+        first, second = ({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.deb")}
+                         for folder in (self.packages, again))
+        self.assertEqual(first, second)
+
     def test_demo_runs(self):
         libraries = ":".join({str(path.parent) for path in self.root.rglob("libcrossdock*.so.0")})
         output = run("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2",
@@ -142,6 +152,32 @@ class Debian(unittest.TestCase):
     def test_program_in_c_builds_and_runs(self):
         libraries = ":".join({str(path.parent) for path in self.root.rglob("libcrossdock*.so.0")})
         run(build_in_c(self.root, fresh("deb-c")), LD_LIBRARY_PATH=libraries)
+
+
+class Interface(unittest.TestCase):
+    def test_programs_of_the_last_version_still_link_or_the_library_has_another_name(self):
+        """CROSSDOCK_LAST_VERSION: a commit in place of the last tag."""
+        tags = run("git", "tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname").split()
+        last = os.environ.get("CROSSDOCK_LAST_VERSION") or (tags[0] if tags else None)
+        if last is None:
+            self.skipTest("no version has been tagged")
+        source = fresh("interface") / "source"
+        self.addCleanup(run, "git", "worktree", "remove", "--force", source)
+        run("git", "worktree", "add", "--detach", source, last)
+        shutil.copytree(PROJECT / "third_party", source / "third_party", dirs_exist_ok=True)
+        for name, project in (("before", source), ("now", PROJECT)):
+            build(project, FOLDER / "interface" / name, *BARE, "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS=-O0 -g")
+        before, now = (next((FOLDER / "interface" / name).glob("libcrossdock.so.*.*")) for name in ("before", "now"))
+        changes = subprocess.run(["abidiff", "--headers-dir1", source / "include", "--headers-dir2",
+                                  PROJECT / "include", before, now], check=False, capture_output=True, text=True)
+        failed, incompatible = changes.returncode & 3, changes.returncode & 8
+        self.assertFalse(failed, changes.stderr)
+        if incompatible:
+            self.assertNotEqual(soname(before), soname(now), changes.stdout[-5000:])
+
+
+def soname(library):
+    return re.search(r"SONAME +(\S+)", run("objdump", "-p", library))[1]
 
 
 if __name__ == "__main__":
