@@ -45,6 +45,18 @@ class Calibrate(unittest.TestCase):
         for level, word in {"region": "measured", "node": "assumed", "network": "measured"}.items():
             self.assertEqual(sources[f"levels.{level}"].split(":")[0], word)
 
+    def test_CopiesOfDevicesAreMeasured(self):
+        done = crossdock("calibrate", "--seconds", 0.05, ranks=2, environment={"CROSSDOCK_DEVICE": "mock:1"})
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        machine = json.loads(done.stdout)
+        copy = machine["device"]["copy"]
+        network, between = (of["levels"]["network"]["eager"] for of in (machine, machine["device"]))
+        self.assertTrue(machine["sources"]["device.copy"].startswith("measured: copies of a device, "))
+        for name, cost in copy.items():
+            self.assertGreater(cost, 0, name)
+            self.assertAlmostEqual(between[name], network[name] + 2 * cost, delta=1e-6 * between[name])
+
     def test_OneProcessMeasuresCopies(self):
         done = crossdock("calibrate", "--seconds", 0.05)
 

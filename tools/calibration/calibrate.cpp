@@ -7,6 +7,7 @@
 
 #include "copying.hpp"
 #include "crossdock/discover_topology.hpp"
+#include "device_copies.hpp"
 #include "hand_over.hpp"
 #include "measuring.hpp"
 #include "message_set.hpp"
@@ -28,6 +29,7 @@ constexpr double matching_share = 0.06;
 constexpr double copying_share = 0.04;
 constexpr double hand_over_share = 0.03;
 constexpr double slice_share = 0.05;
+constexpr double device_share = 0.03;
 
 class measurer {
   public:
@@ -50,6 +52,7 @@ class measurer {
         samples_.gathering = measure_gathering(comm_.get(), copying_seconds);
         samples_.hand_over_seconds = measure_hand_over(comm_, begin("hand-over", hand_over_share));
         measure_time_slices();
+        samples_.device_copies = measure_device_copies(comm_, begin("device", device_share));
         return std::move(samples_);
     }
 

@@ -29,6 +29,7 @@ struct calibration_options {
 ///     copying      rank 0 copies runs and gathers items
 ///     hand-over    two ranks that share memory raise flags for each other
 ///     time_slices  all ranks poll and yield, there too
+///     device       all ranks copy to their devices and back, where each has one and libcrossdock_device is found
 ///
 /// Each part takes its share of the time, in rounds of all its sizes in turn; a size's time is the lower
 /// quartile of its rounds. A part makes one round however little time there is.

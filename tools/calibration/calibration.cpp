@@ -33,6 +33,7 @@ class machine_fitter {
         fit_matching();
         take_hand_over();
         take_cores();
+        fit_device();
         validate(result_.found);
         return std::move(result_);
     }
@@ -59,6 +60,23 @@ class machine_fitter {
         auto& self = found().levels[0];
         self.eager = self.rendezvous = {0, bytes.line.slope_seconds};
         found().sources["levels.self"] = "assumed: a copy";
+    }
+
+    void fit_device() {
+        if (samples_.device_copies.empty()) return;
+        const auto fit = fit_line(samples_.device_copies);
+        auto& device = found().device.emplace();
+        device.copy = {fit.line.start_seconds, fit.line.slope_seconds};
+        device.levels = found().levels;
+        for (auto& level : device.levels) {
+            for (auto* const protocol : {&level.eager, &level.rendezvous}) {
+                protocol->latency_seconds += 2 * device.copy.latency_seconds;
+                protocol->seconds_per_byte += 2 * device.copy.seconds_per_byte;
+            }
+        }
+        found().sources["device.copy"] =
+            measured("copies of a device", samples_.device_copies.size(), fit.relative_error);
+        found().sources["device.levels"] = "assumed: messages of the host and two copies";
     }
 
     // The share of a core that a rank of a level has while all of them work.

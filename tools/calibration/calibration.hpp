@@ -33,6 +33,7 @@ struct machine_samples {
     std::vector<timed_amount> matching;   ///< receives that wait before a message's own
     std::vector<timed_amount> copying;    ///< bytes in one run
     std::vector<timed_amount> gathering;  ///< items of 8 bytes, each by itself
+    std::vector<timed_amount> device_copies;  ///< bytes to a device's memory or from it
     std::optional<double> hand_over_seconds;
     int num_ranks = 1;
     int num_cores = 0;  ///< that all ranks share, 0: each has its own
@@ -58,6 +59,7 @@ struct calibration {
 /// all ranks of the level that a core serves, and byte by byte by what a byte costs a core. What of a
 /// ping-pong's start is no overhead is latency. A level that was not measured has the numbers of the nearest
 /// one that was, or of copying; a farther level's latency is raised to a nearer one's.
+/// A message between devices, which is not measured, is assumed to be one of the host and two copies.
 /// @param samples  `copying` and `gathering` are not empty, nor are a level's but `loads`
 /// @throws error(errc::invalid_argument)  a list that must not be empty is
 calibration fit_machine(const machine_samples& samples);
