@@ -27,9 +27,9 @@ constexpr double load_share = 0.04;       // of each level
 constexpr double injection_share = 0.10;
 constexpr double matching_share = 0.06;
 constexpr double copying_share = 0.04;
-constexpr double hand_over_share = 0.03;
-constexpr double slice_share = 0.05;
-constexpr double device_share = 0.03;
+constexpr double hand_over_share = 0.02;
+constexpr double slice_share = 0.04;
+constexpr double device_share = 0.02;
 
 class measurer {
   public:
