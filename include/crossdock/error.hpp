@@ -42,8 +42,8 @@ class error : public std::runtime_error {
   public:
     /// @param code     what kind of fault
     /// @param message  a sentence with the offending values
-    /// @param rank     the rank that found it, or -1 where no rank is involved; of errc::peer_failed and errc::rank_failed
-    /// the rank that failed
+    /// @param rank     the rank that found it, or -1 where no rank is involved; of errc::peer_failed and
+    /// errc::rank_failed the rank that failed
     error(errc code, const std::string& message, int rank = -1)
         : std::runtime_error(message), code_(code), rank_(rank) {}
 

@@ -278,7 +278,7 @@ tag_block::~tag_block() {
 namespace {
 
 error fault_of(int mpi_code, const char* call) {
-    if (const auto lost = lost_ranks::find()) return lost_ranks::fault_of(*lost);
+    if (const auto lost = lost_ranks::find(mpi_code)) return lost_ranks::fault_of(*lost);
     return {errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)};
 }
 
@@ -452,18 +452,10 @@ void communicator::look_for_messages(const state& in, rank_t own_rank) noexcept 
     MPI_Iprobe(own_rank, in.unused_tag, in.duplicate, &is_there, MPI_STATUS_IGNORE);
 }
 
-void communicator::progress() const {
-    make_progress();
-    if (state_->lost) [[unlikely]]
-        state_->lost->require_none();
-}
-
-void communicator::make_progress() const {
+[[gnu::always_inline]] inline void communicator::make_progress() const {
     require_open();
     const auto held = hold_work();
     look_for_messages(*state_, rank_);
-    if (state_->lost) [[unlikely]]
-        state_->lost->look();
     // Work that is done removes itself.
     const auto& all_work = state_->work->all;
     for (std::size_t i = 0; i < all_work.size();) {
@@ -473,6 +465,14 @@ void communicator::make_progress() const {
     }
     if (state_->unfinished) [[unlikely]]
         look_at_unfinished();
+}
+
+void communicator::progress() const {
+    make_progress();
+    if (state_->lost) [[unlikely]] {
+        state_->lost->look();
+        state_->lost->require_none();
+    }
 }
 
 void communicator::wait(MPI_Request& request) const {
@@ -488,7 +488,12 @@ void communicator::wait(MPI_Request& request) const {
     watchdog::note_wait();
     for (int is_complete = 0;
          (may_not_block() || suspension::current() || watchdog::is_on) && !is_complete;) {
-        make_progress();
+        try {
+            make_progress();
+        } catch (const error& fault) {  // the request will end so, too
+            if (!state_->lost || fault.code() != errc::rank_failed) throw;
+        }
+        if (state_->lost) state_->lost->look();
         is_answer(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
         if (!is_complete) pause_wait();
     }

@@ -43,12 +43,7 @@ class environment final : public communicator_resource {
     /// @brief CROSSDOCK_ALGORITHM: what the algorithm "auto" of sparse exchanges stands for.
     const std::string& algorithm() const noexcept { return values_[5]; }
     /// @brief CROSSDOCK_CHECK: whether contracts are checked whose check communicates; by default in debug builds.
-    bool checks() const noexcept {
-#ifdef CROSSDOCK_IS_DEBUG_BUILD
-        if (values_[6].empty()) return true;
-#endif
-        return is_set(values_[6].c_str());
-    }
+    bool checks() const noexcept;
     /// @brief CROSSDOCK_REPORT: the report of a context that names none.
     const std::string& report() const noexcept { return values_[7]; }
     /// @brief CROSSDOCK_CACHE: the folder where plans are kept for programs to come.

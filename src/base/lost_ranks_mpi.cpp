@@ -22,6 +22,7 @@ void lost_ranks::require_none() const {
 #include <mpi-ext.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -60,6 +61,17 @@ std::optional<rank_t> ended_rank(MPI_Comm in) {
     }
     MPI_Group_free(&ended);
     return found;
+}
+
+// Of a rank that is lost; what begins on a communicator that was revoked may fail by no class of its own.
+bool may_tell_of_loss(int mpi_code) {
+    int error_class = MPI_ERR_OTHER;
+    MPI_Error_class(mpi_code, &error_class);
+    constexpr std::array all{MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING,
+                             MPIX_ERR_REVOKED,     MPI_ERR_IN_STATUS,
+                             MPI_ERR_OTHER,        MPI_ERR_INTERN,
+                             MPI_ERR_UNKNOWN};
+    return std::ranges::find(all, error_class) != all.end();
 }
 
 bool is_revoked(MPI_Comm one) {
@@ -107,12 +119,13 @@ void lost_ranks::look() noexcept {
     if (++num_looks_ % looks_between_asking == 0 && lost_ == none) ask();
 }
 
-void lost_ranks::ask() noexcept {
+std::optional<rank_t> lost_ranks::ask() noexcept {
     const std::scoped_lock lock(mutex_);
-    if (all_.empty() || lost_ != none) return;
+    if (all_.empty()) return std::nullopt;
+    if (lost_ != none) return lost_;
     auto rank = ended_rank(all_.front());
     if (!rank) {
-        if (std::ranges::none_of(all_, is_revoked)) return;
+        if (std::ranges::none_of(all_, is_revoked)) return std::nullopt;
         const auto end = std::chrono::steady_clock::now() + time_to_hear;
         while (!rank && std::chrono::steady_clock::now() < end) {
             std::this_thread::yield();
@@ -123,18 +136,19 @@ void lost_ranks::ask() noexcept {
     }
     for (const MPI_Comm one : all_) MPIX_Comm_revoke(one);
     lost_ = rank.value_or(-1);
+    return lost_;
 }
 
 void lost_ranks::require_none_in(MPI_Comm one) {
     if (const auto lost = ended_rank(one)) throw fault_of(*lost);
 }
 
-std::optional<rank_t> lost_ranks::find() noexcept {
+std::optional<rank_t> lost_ranks::find(int mpi_code) noexcept {
+    if (!may_tell_of_loss(mpi_code)) return std::nullopt;
     auto& [mutex, all] = all_watched::get();
     const std::scoped_lock lock(mutex);
-    for (auto* const one : all) {
-        one->ask();
-        if (one->lost_ != none && !one->all_.empty()) return one->lost_;
+    for (auto one = all.rbegin(); one != all.rend(); ++one) {
+        if (const auto found = (*one)->ask()) return found;
     }
     return std::nullopt;
 }
@@ -151,7 +165,7 @@ void lost_ranks::add(MPI_Comm) {}
 void lost_ranks::remove(MPI_Comm) noexcept {}
 void lost_ranks::look() noexcept {}
 void lost_ranks::require_none_in(MPI_Comm) {}
-std::optional<rank_t> lost_ranks::find() noexcept { return std::nullopt; }
+std::optional<rank_t> lost_ranks::find(int) noexcept { return std::nullopt; }
 
 }  // namespace crossdock
 

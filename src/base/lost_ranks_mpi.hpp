@@ -36,13 +36,14 @@ class lost_ranks {
     static void require_none_in(MPI_Comm one);
     static error fault_of(rank_t lost);
 
-    /// @brief Of a call of MPI that has failed: the rank that is lost in any communicator of this process, or -1 where
-    /// only others know it; nothing if none is.
-    static std::optional<rank_t> find() noexcept;
+    /// @brief Of a call of MPI that has failed with this code: the rank that is lost in a communicator of this process,
+    /// the newest first, or -1 where only others know it; nothing if none is, or the code means something else.
+    static std::optional<rank_t> find(int mpi_code) noexcept;
 
   private:
     lost_ranks() = default;
-    void ask() noexcept;
+    /// @return as `find`
+    std::optional<rank_t> ask() noexcept;
 
     static constexpr rank_t none = -2;
     std::mutex mutex_;

@@ -504,7 +504,7 @@ void executor::wait() {
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
     // comes.
     if (comm_.may_lose_ranks() || (watch_ && watchdog::is_on)) [[unlikely]]
-        return wait_described();
+        return wait_by_tests();
     while (comm_.has_work() || runner_->awaits_domain()) {
         if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
             take_arrived(&MPI_Waitsome);
@@ -531,8 +531,8 @@ void executor::wait() {
     finish();
 }
 
-// No call of MPI may block, nor hide who is awaited.
-void executor::wait_described() {
+// No call of MPI may block, nor hide who is awaited: the watchdog looks, and ranks may be lost.
+void executor::wait_by_tests() {
     const watched_wait here(watchdog::here().call, this);
     while (!test()) {
         pause_wait();

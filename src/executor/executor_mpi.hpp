@@ -126,7 +126,7 @@ class executor final : private background_work,
     }
     void run_watched_tasks();
     void wait_for_each();
-    void wait_described();
+    void wait_by_tests();
     bool owes() const noexcept { return runner_->owes() || num_to_probe_ > 0; }
     void probe();
     void take_probed(receive_number part, MPI_Message& message, const MPI_Status& status);

@@ -62,8 +62,6 @@ struct stream_core::parts final : communicator_user {
         if (engine && !is_closed) {
             note_end();
             engine->close();
-            if (own->may_lose_ranks())
-                own->abandon();  // nobody asks it any more for ranks that have ended
         }
     }
 

@@ -18,8 +18,8 @@ class Error(Exception):
     Attributes
     ----------
     rank : int
-        The rank that found the fault, or -1 where no rank is involved; of a `PeerFailedError` or `RankFailedError` the rank that
-        failed.
+        The rank that found the fault, or -1 where no rank is involved; of a `PeerFailedError` or `RankFailedError` the
+        rank that failed.
     """
 
     rank: int = -1

@@ -164,6 +164,13 @@ void run(const operation& one, MPI_Comm comm, rank_t victim) {
                    to_string(fault.code()) + " of rank " + std::to_string(fault.rank()) + ": " +
                    fault.what());
     }
+    try {
+        halo(where, {});
+        expect(false, one, rank, "the next call succeeds");
+    } catch (const error& fault) {
+        expect(fault.code() == errc::rank_failed, one, rank,
+               "the next call fails by another error");
+    }
     where.close();
     expect(!where.comm().is_open(), one, rank, "the context is open");
 }
@@ -192,6 +199,7 @@ int main(int argc, char** argv) {
         ++num_passed;
     }
     MPI_Comm_rank(comm, &rank);
+    MPI_Allreduce(MPI_IN_PLACE, &num_wrong, 1, MPI_INT, MPI_SUM, comm);
     if (rank == 0 && num_wrong == 0) std::printf("%d passed, 0 failed\n", num_passed);
     MPI_Finalize();
     return num_wrong > 0 ? 1 : 0;

@@ -35,8 +35,8 @@ class EndedRanks(unittest.TestCase):
     def test_TheExampleGoesOnWithThreeOfFour(self):
         lines = lines_until(lambda said: len(said) == 6, 4, os.environ["CROSSDOCK_SHRINK"])
 
-        self.assertEqual(lines[:3], 3 * ["rank 1 has ended"])
-        self.assertEqual(sorted(lines[3:]), [f"rank {r} of 3 got {(r + 1) % 3}" for r in range(3)])
+        self.assertEqual(sorted(lines), sorted(3 * ["rank 1 has ended"] +
+                                               [f"rank {r} of 3 got {(r + 1) % 3}" for r in range(3)]))
 
 
 if __name__ == "__main__":
