@@ -27,15 +27,19 @@ array_places::array_places(device::driver& on, std::vector<count_t> places)
     }
 }
 
+void array_places::make_room(const void* there, std::vector<std::byte>& here,
+                             std::size_t item_bytes) const {
+    here.resize(static_cast<std::size_t>(num_values_) * item_bytes);
+    const auto* const first =
+        static_cast<const std::byte*>(there) + static_cast<std::size_t>(first_) * item_bytes;
+    device::require_array(*on_, {first, item_bytes}, 1, item_bytes, num_values_ > 0, "values");
+}
+
 void array_places::bring_down(const void* there, std::vector<std::byte>& here,
                               std::size_t item_bytes) {
-    make_room(here, item_bytes);
     if (values_.size() == 0) return;
-    const auto* const from = static_cast<const std::byte*>(there);
-    const auto offset = static_cast<std::size_t>(first_) * item_bytes;
-    device::require_array(*on_, {from + offset, item_bytes}, 1, item_bytes, true, "values");
     values_.grow(item_bytes);
-    values_.bring_down(from, item_bytes, nullptr);
+    values_.bring_down(static_cast<const std::byte*>(there), item_bytes, nullptr);
     on_->wait_for(nullptr);
     copy_items(here.data(), values_.on_host(item_bytes).data(), to_host_, item_bytes);
 }
@@ -62,7 +66,7 @@ void device_arrays::for_each_on_device(operation& one, Use&& use) {
     if (one.fetched.is_on_device) use(one.fetched, leaves_);
 }
 
-auto device_arrays::begin(operation&& one) -> operation& {
+auto device_arrays::bring_down(operation&& one) -> operation& {
     const auto is_idle = [&](const operation& known) {
         return std::ranges::find(started_, &known) == started_.end();
     };
@@ -73,12 +77,10 @@ auto device_arrays::begin(operation&& one) -> operation& {
     one.fetched.here.swap(kept.fetched.here);
     kept = std::move(one);
     for_each_on_device(kept, [&](array& values, array_places& places) {
-        if (values.is_read)
-            places.bring_down(values.there, values.here, kept.item_bytes);
-        else
-            places.make_room(values.here, kept.item_bytes);
+        places.make_room(values.there, values.here, kept.item_bytes);
+        if (values.is_read) places.bring_down(values.there, values.here, kept.item_bytes);
     });
-    started_.push_back(&kept);
+    started_.reserve(known_.size());
     return kept;
 }
 

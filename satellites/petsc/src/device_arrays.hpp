@@ -17,14 +17,12 @@ class array_places {
   public:
     array_places(device::driver& on, std::vector<count_t> places);
 
-    /// @brief Makes `here` long enough.
-    void make_room(std::vector<std::byte>& here, std::size_t item_bytes) const {
-        here.resize(static_cast<std::size_t>(num_values_) * item_bytes);
-    }
-    /// @brief Copies the values from an array of the device to their places in one of the host. Blocks until they are
-    /// there.
+    /// @brief Makes `here` long enough for what is in an array of the device.
     /// @param there  the address of the value of index 0, which need not be there
     /// @throws error(errc::invalid_argument)  the device cannot use the array
+    void make_room(const void* there, std::vector<std::byte>& here, std::size_t item_bytes) const;
+    /// @brief Copies the values from an array of the device to their places in one of the host. Blocks until they are
+    /// there. After `make_room`.
     void bring_down(const void* there, std::vector<std::byte>& here, std::size_t item_bytes);
     /// @brief The reverse.
     void bring_up(void* there, const std::vector<std::byte>& here, std::size_t item_bytes);
@@ -66,9 +64,13 @@ class device_arrays {
                   std::vector<count_t> leaves);
 
     /// @brief Brings down what an operation reads.
-    operation& begin(operation&& one);
+    /// @return lives until the next call, unless `keep` gets it
+    /// @throws error(errc::invalid_argument)  the device cannot use an array that is read or written
+    operation& bring_down(operation&& one);
+    /// @brief It has begun: `take` finds it.
+    void keep(operation& one) noexcept { started_.push_back(&one); }
     /// @brief Of the operations that have begun with these arrays, the first one; null if there is none.
-    /// @return is no longer found, and lives until the next `begin`
+    /// @return is no longer found, and lives until the next `bring_down`
     operation* take(kind what, const void* roots, const void* leaves);
     /// @brief Brings up what an operation has written.
     void bring_up(operation& one);

@@ -493,7 +493,7 @@ PetscErrorCode bring_down(PetscSF sf, kind what, MPI_Datatype unit, PetscMemType
                 data.on_device = std::make_unique<device_arrays>(
                     driver, std::move(places_of_roots.roots), std::move(places_of_leaves.leaves));
             }
-            *begun = &data.on_device->begin(
+            *begun = &data.on_device->bring_down(
                 {what, bytes,
                  array_at(roots, root_memory, what != kind::reduction || !is_replaced,
                           !is_to_leaves),
@@ -538,6 +538,7 @@ PetscErrorCode bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memo
                              nullptr, op, &one));
         PetscCall(bcast_begin(sf, unit, PETSC_MEMTYPE_HOST, one->roots.used(), PETSC_MEMTYPE_HOST,
                               one->leaves.used(), op));
+        data.on_device->keep(*one);
         PetscFunctionReturn(success);
     }
     if (data.stays_basic) {
@@ -584,6 +585,7 @@ PetscErrorCode reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_mem
                              nullptr, op, &one));
         PetscCall(reduce_begin(sf, unit, PETSC_MEMTYPE_HOST, one->leaves.used(), PETSC_MEMTYPE_HOST,
                                one->roots.used(), op));
+        data.on_device->keep(*one);
         PetscFunctionReturn(success);
     }
     if (data.stays_basic) {
@@ -638,6 +640,7 @@ PetscErrorCode fetch_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memo
                              fetched, op, &one));
         PetscCall(fetch_begin(sf, unit, PETSC_MEMTYPE_HOST, one->roots.used(), PETSC_MEMTYPE_HOST,
                               one->leaves.used(), one->fetched.used(), op));
+        data.on_device->keep(*one);
         PetscFunctionReturn(success);
     }
     if (data.stays_basic) {

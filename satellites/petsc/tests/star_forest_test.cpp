@@ -478,6 +478,30 @@ TEST_F(StarForestOnDevice, AFailureIsToldToThoseWhoNeedTheRoots) {
               left_by(forests.basic, kind::bcast, MPI_REPLACE, integer, ring));
 }
 
+// What has not begun on any rank is forgotten.
+TEST_F(StarForestOnDevice, WhatAllRanksRefuseMayBeginAnew) {
+    if (num_ranks() == 1) GTEST_SKIP() << "of basic";
+    const auto ring = graphs()[6];
+    const forest_pair forests(ring);
+    const unit &byte = units()[0], &integer = units()[3];
+    arrays a(integer, ring, 77);
+    const array_on_device roots(mock(), a.roots), leaves(mock(), a.leaves);
+    const auto begin = [&](const unit& u) {
+        return static_cast<int>(
+            PetscSFBcastWithMemTypeBegin(forests.ours, u.type, PETSC_MEMTYPE_CUDA, roots.data(),
+                                         PETSC_MEMTYPE_CUDA, leaves.data(), MPI_REPLACE));
+    };
+    ASSERT_EQ(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr), 0);
+    EXPECT_EQ(begin(this_rank() == 0 ? byte : integer), static_cast<int>(PETSC_ERR_ARG_WRONG));
+    ASSERT_EQ(PetscPopErrorHandler(), 0);
+
+    EXPECT_EQ(begin(integer), 0);
+    PETSC(PetscSFBcastEnd(forests.ours, integer.type, roots.data(), leaves.data(), MPI_REPLACE));
+
+    a.leaves = leaves.get(nullptr);
+    EXPECT_EQ(a.all(), left_by(forests.basic, kind::bcast, MPI_REPLACE, integer, ring));
+}
+
 TEST_F(StarForest, BcastBringsTheRootOfEveryLeaf) {
     for (const auto& g : graphs()) {
         const forest_pair forests(g);
