@@ -117,12 +117,14 @@ std::optional<std::string> forest_exchange::start(const operation& what, bool re
     return explained;
 }
 
-void forest_exchange::fail_start(direction to, std::size_t item_bytes, const error& why) {
+void forest_exchange::fail_start(const operation& what, const error& why) {
     std::optional<std::string> explained;
-    const operation what{to, item_bytes, nullptr, nullptr};
     auto& chosen = idle_one(what, explained);
     chosen.what_ = what;
-    chosen.exchange_.fail_start(false, item_bytes, why);
+    chosen.is_busy_ = true;
+    chosen.failed_ = why;
+    chosen.exchange_.fail_start(false, what.item_bytes, why);
+    started_.push_back(&chosen);
 }
 
 forest_exchange::active& forest_exchange::take(const operation& what) {
@@ -148,6 +150,7 @@ void forest_exchange::active::start(const operation& what, bool is_in_place) {
     what_ = what;
     is_in_place_ = is_in_place;
     is_busy_ = true;
+    failed_.reset();
     if (what.to == direction::to_leaves) {
         exchange_.start_bytes(values(what.roots, forest.num_roots_, size),
                               is_in_place ? values(leaves, forest.num_slots_, size) : slot_room(),
@@ -163,17 +166,20 @@ void forest_exchange::active::start(const operation& what, bool is_in_place) {
 }
 
 // What fails is over as well: the ranks on which it did not fail use this object for the next operation.
-void forest_exchange::active::wait() {
+void forest_exchange::active::wait(bool comes_back) {
     try {
+        if (failed_) throw *failed_;
         exchange_.wait();
     } catch (...) {
+        if (comes_back && !exchange_.is_active())
+            exchange_.fail_start(true, what_.item_bytes, current_error());
         release();
         throw;
     }
 }
 
-std::byte* forest_exchange::active::finish() {
-    wait();
+std::byte* forest_exchange::active::finish(bool comes_back) {
+    wait(comes_back);
     if (what_.to == direction::to_roots) return edges_.data();
     return is_in_place_ ? nullptr : slots_.data();
 }
@@ -190,7 +196,7 @@ void forest_exchange::active::send_back(const std::byte* by_edge, void* leaves) 
     };
     exchange_.start_reverse_bytes(values(by_edge, forest.roots_.offsets.back(), size), items, size,
                                   take);
-    wait();
+    wait(false);
     if (!forest.slots_are_places_) {
         copy_items(places, items.data(), forest.slots_to_places_, size);
     }

@@ -67,9 +67,11 @@ class forest_exchange {
     class active {
       public:
         /// @brief Waits for the values.
+        /// @param comes_back  `send_back` follows on all ranks; where this throws, it takes part there with nothing
         /// @return to leaves: by slot, or null where they are in place; to roots: by edge. Valid
         /// until `release`.
-        std::byte* finish();
+        /// @throws what `fail_start` was given; as `neighbor_exchange::wait`
+        std::byte* finish(bool comes_back);
 
         std::size_t item_bytes() const noexcept { return what_.item_bytes; }
 
@@ -87,7 +89,7 @@ class forest_exchange {
             : forest_(&forest), exchange_(std::move(exchange)) {}
 
         void start(const operation& what, bool is_in_place);
-        void wait();
+        void wait(bool comes_back);
         std::span<std::byte> slot_room();
 
         const forest_exchange* forest_;
@@ -95,6 +97,7 @@ class forest_exchange {
         operation what_{};
         bool is_busy_ = false;
         bool is_in_place_ = false;
+        std::optional<error> failed_;
         std::vector<std::byte> slots_;
         std::vector<std::byte> edges_;
     };
@@ -127,8 +130,9 @@ class forest_exchange {
     /// @throws as `neighbor_exchange`, on all ranks
     std::optional<std::string> start(const operation& what, bool replaces);
 
-    /// @brief Takes part in an operation with nothing, where others start it; they hear of `why`.
-    void fail_start(direction to, std::size_t item_bytes, const error& why);
+    /// @brief Takes part in an operation with nothing, where others start it; they hear of `why`. It is active here as
+    /// well, so that all ranks use the same objects; its `finish` throws `why`.
+    void fail_start(const operation& what, const error& why);
 
     /// @brief Of the operations under way that are equal to this one, the first that was started;
     /// it is no longer found.

@@ -18,6 +18,11 @@ namespace crossdock {
 namespace {
 
 using direction = forest_exchange::direction;
+using kind = device_arrays::kind;
+
+direction direction_of(kind what) {
+    return what == kind::broadcast ? direction::to_leaves : direction::to_roots;
+}
 
 constexpr auto success = static_cast<PetscErrorCode>(0);
 
@@ -411,15 +416,15 @@ PetscErrorCode begin(PetscSF sf, direction to, MPI_Datatype unit, const void* ro
     PetscFunctionReturn(success);
 }
 
-PetscErrorCode finish(PetscSF sf, direction to, MPI_Datatype unit, const void* roots,
+PetscErrorCode finish(PetscSF sf, kind what, MPI_Datatype unit, const void* roots,
                       const void* leaves, forest_exchange::active** done, std::byte** values) {
     std::size_t bytes = 0;
 
     PetscFunctionBegin;
     PetscCall(size_of(unit, &bytes));
     PetscCall(guarded(PetscObjectComm(object(sf)), [&] {
-        *done = &data_of(sf).known->exchange.take({to, bytes, roots, leaves});
-        *values = (*done)->finish();
+        *done = &data_of(sf).known->exchange.take({direction_of(what), bytes, roots, leaves});
+        *values = (*done)->finish(what == kind::fetch);
     }));
     PetscFunctionReturn(success);
 }
@@ -449,15 +454,14 @@ PetscErrorCode make_at_leaves(PetscSF sf) {
     PetscFunctionReturn(success);
 }
 
-using kind = device_arrays::kind;
-
 // Arrays in a device's memory have others on the host in their place, unless PETSc does all.
 bool has_copies(const forest_data& data, PetscMemType roots, PetscMemType leaves) {
     return !(PetscMemTypeHost(roots) && PetscMemTypeHost(leaves)) &&
            !(data.stays_basic && petsc_has_devices);
 }
 
-// Brings down what an operation reads. If that fails, this rank takes part with nothing.
+// Brings down what an operation reads. If that fails, this rank takes part with nothing, `begun` stays null, and the
+// end says why. On one rank this call says so.
 PetscErrorCode bring_down(PetscSF sf, kind what, MPI_Datatype unit, PetscMemType root_memory,
                           const void* roots, PetscMemType leaf_memory, const void* leaves,
                           void* fetched, MPI_Op op, device_arrays::operation** begun) {
@@ -502,13 +506,11 @@ PetscErrorCode bring_down(PetscSF sf, kind what, MPI_Datatype unit, PetscMemType
                           true)});
         } catch (...) {
             const error why = current_error();
-            if (data.known)
-                data.known->exchange.fail_start(
-                    is_to_leaves ? direction::to_leaves : direction::to_roots, bytes, why);
-            throw why;
+            if (!data.known) throw why;
+            data.known->exchange.fail_start({direction_of(what), bytes, roots, leaves}, why);
         }
     }));
-    if (is_first) {
+    if (is_first && data.on_device) {
         PetscCall(PetscInfo(sf, "arrays in a device's memory travel through the host: %s\n",
                             device::found_driver()->description().c_str()));
     }
@@ -536,6 +538,7 @@ PetscErrorCode bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memo
         device_arrays::operation* one = nullptr;
         PetscCall(bring_down(sf, kind::broadcast, unit, root_memory, roots, leaf_memory, leaves,
                              nullptr, op, &one));
+        if (!one) PetscFunctionReturn(success);
         PetscCall(bcast_begin(sf, unit, PETSC_MEMTYPE_HOST, one->roots.used(), PETSC_MEMTYPE_HOST,
                               one->leaves.used(), op));
         data.on_device->keep(*one);
@@ -565,7 +568,7 @@ PetscErrorCode bcast_end(PetscSF sf, MPI_Datatype unit, const void* roots, void*
         PetscCall(data.basic.BcastEnd(sf, unit, roots, leaves, op));
         PetscFunctionReturn(success);
     }
-    PetscCall(finish(sf, direction::to_leaves, unit, roots, leaves, &done, &values));
+    PetscCall(finish(sf, kind::broadcast, unit, roots, leaves, &done, &values));
     if (values) {
         PetscCall(make_at_leaves(sf));
         PetscCall(data.known->at_leaves.combine(unit, values, leaves, op));
@@ -583,6 +586,7 @@ PetscErrorCode reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_mem
         device_arrays::operation* one = nullptr;
         PetscCall(bring_down(sf, kind::reduction, unit, root_memory, roots, leaf_memory, leaves,
                              nullptr, op, &one));
+        if (!one) PetscFunctionReturn(success);
         PetscCall(reduce_begin(sf, unit, PETSC_MEMTYPE_HOST, one->leaves.used(), PETSC_MEMTYPE_HOST,
                                one->roots.used(), op));
         data.on_device->keep(*one);
@@ -617,7 +621,7 @@ PetscErrorCode reduce_end(PetscSF sf, MPI_Datatype unit, const void* leaves, voi
         PetscCall(data.basic.ReduceEnd(sf, unit, leaves, roots, op));
         PetscFunctionReturn(success);
     }
-    PetscCall(finish(sf, direction::to_roots, unit, roots, leaves, &done, &values));
+    PetscCall(finish(sf, kind::reduction, unit, roots, leaves, &done, &values));
     if (unit == MPIU_SCALAR && (op == MPIU_SUM || op == MPI_SUM)) {
         add(reinterpret_cast<const PetscScalar*>(values), data.known->exchange.incoming(),
             static_cast<PetscScalar*>(roots));
@@ -638,6 +642,7 @@ PetscErrorCode fetch_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memo
         device_arrays::operation* one = nullptr;
         PetscCall(bring_down(sf, kind::fetch, unit, root_memory, roots, leaf_memory, leaves,
                              fetched, op, &one));
+        if (!one) PetscFunctionReturn(success);
         PetscCall(fetch_begin(sf, unit, PETSC_MEMTYPE_HOST, one->roots.used(), PETSC_MEMTYPE_HOST,
                               one->leaves.used(), one->fetched.used(), op));
         data.on_device->keep(*one);
@@ -670,7 +675,7 @@ PetscErrorCode fetch_end(PetscSF sf, MPI_Datatype unit, void* roots, const void*
         PetscCall(data.basic.FetchAndOpEnd(sf, unit, roots, leaves, fetched, op));
         PetscFunctionReturn(success);
     }
-    PetscCall(finish(sf, direction::to_roots, unit, roots, leaves, &done, &values));
+    PetscCall(finish(sf, kind::fetch, unit, roots, leaves, &done, &values));
     PetscCall(make_at_roots(sf));
     before.resize(data.known->exchange.incoming().roots.size() * done->item_bytes());
     PetscCall(data.known->at_roots.fetch(unit, roots, values, before.data(), op));

@@ -454,28 +454,75 @@ TEST_F(StarForestOnDevice, EveryUnitAndOperationIsThatOfBasicOnTheHost) {
     compare_operations(units(), true);
 }
 
-// Rank 0 says of memory of the host that it is a device's: those who need its roots hear of it, and the next operation
-// is as always.
-TEST_F(StarForestOnDevice, AFailureIsToldToThoseWhoNeedTheRoots) {
-    const auto ring = graphs()[6];
-    const forest_pair forests(ring);
-    const unit& integer = units()[3];
-    arrays a(integer, ring, 5);
-    const bool is_bad = this_rank() == 0;
-    const bool needs_bad = this_rank() == 1 || this_rank() == num_ranks() - 1;
-    ASSERT_EQ(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr), 0);
-    const int begun = static_cast<int>(PetscSFBcastWithMemTypeBegin(
-        forests.ours, integer.type, is_bad ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST,
-        a.roots.data(), PETSC_MEMTYPE_HOST, a.leaves.data(), MPI_REPLACE));
-    EXPECT_EQ(begun, is_bad ? static_cast<int>(PETSC_ERR_ARG_WRONG) : 0);
-    if (begun == 0) {
-        const int ended = static_cast<int>(PetscSFBcastEnd(
-            forests.ours, integer.type, a.roots.data(), a.leaves.data(), MPI_REPLACE));
-        EXPECT_EQ(ended != 0, needs_bad);
+// Rank 0 says of arrays of the host that they are a device's. What each operation says at its end, all of them under
+// way at once; their beginning says nothing, unless there is one rank.
+std::vector<int> codes_where_rank_0_fails(PetscSF sf, const unit& u, const graph& g,
+                                          const std::vector<kind>& what, places wrong) {
+    const auto memory_of = [](bool is_wrong) {
+        return is_wrong && this_rank() == 0 ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+    };
+    const auto of_roots = memory_of(wrong.roots), of_leaves = memory_of(wrong.leaves);
+    std::vector<arrays> used;
+    std::vector<int> codes;
+    for (const auto one : what) used.emplace_back(u, g, 5 + static_cast<unsigned>(one));
+    EXPECT_EQ(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr), 0);
+    for (std::size_t i = 0; i < what.size(); ++i) {
+        auto& a = used[i];
+        const auto begun =
+            what[i] == kind::bcast
+                ? PetscSFBcastWithMemTypeBegin(sf, u.type, of_roots, a.roots.data(), of_leaves,
+                                               a.leaves.data(), MPI_REPLACE)
+            : what[i] == kind::reduce
+                ? PetscSFReduceWithMemTypeBegin(sf, u.type, of_leaves, a.leaves.data(), of_roots,
+                                                a.roots.data(), MPI_SUM)
+                : PetscSFFetchAndOpWithMemTypeBegin(sf, u.type, of_roots, a.roots.data(), of_leaves,
+                                                    a.leaves.data(), of_leaves, a.fetched.data(),
+                                                    MPI_SUM);
+        if (num_ranks() == 1)
+            codes.push_back(static_cast<int>(begun));
+        else
+            EXPECT_EQ(static_cast<int>(begun), 0);
     }
-    ASSERT_EQ(PetscPopErrorHandler(), 0);
-    EXPECT_EQ(left_by(forests.ours, kind::bcast, MPI_REPLACE, integer, ring, {true, true}),
-              left_by(forests.basic, kind::bcast, MPI_REPLACE, integer, ring));
+    for (std::size_t i = codes.size(); i < what.size(); ++i) {
+        auto& a = used[i];
+        codes.push_back(static_cast<int>(
+            what[i] == kind::bcast
+                ? PetscSFBcastEnd(sf, u.type, a.roots.data(), a.leaves.data(), MPI_REPLACE)
+            : what[i] == kind::reduce
+                ? PetscSFReduceEnd(sf, u.type, a.leaves.data(), a.roots.data(), MPI_SUM)
+                : PetscSFFetchAndOpEnd(sf, u.type, a.roots.data(), a.leaves.data(),
+                                       a.fetched.data(), MPI_SUM)));
+    }
+    EXPECT_EQ(PetscPopErrorHandler(), 0);
+    return codes;
+}
+
+// Those hear of it who need values of rank 0: in a ring its neighbors, and for what is fetched theirs as well. The next
+// operation is as always.
+TEST_F(StarForestOnDevice, AFailureIsToldToThoseWhoNeedTheValues) {
+    const auto ring = graphs()[6];
+    const unit& integer = units()[3];
+    const int distance = std::min(this_rank(), num_ranks() - this_rank());
+    const auto code_within = [&](int reach) {
+        return static_cast<int>(distance == 0       ? PETSC_ERR_ARG_WRONG
+                                : distance <= reach ? PETSC_ERR_LIB
+                                                    : 0);
+    };
+    const int near = code_within(1), far = code_within(2);
+    for (const places wrong : {places{true, false}, places{false, true}}) {
+        const forest_pair forests(ring);
+        using enum kind;
+        for (const auto& what : std::vector<std::vector<kind>>{
+                 {bcast}, {reduce}, {fetch}, {bcast, bcast}, {fetch, reduce, bcast, fetch}}) {
+            std::vector<int> expected;
+            for (const auto one : what) expected.push_back(one == fetch ? far : near);
+            EXPECT_EQ(codes_where_rank_0_fails(forests.ours, integer, ring, what, wrong), expected);
+            for (const auto one : {bcast, reduce, fetch}) {
+                EXPECT_EQ(left_by(forests.ours, one, MPI_SUM, integer, ring, {true, true}),
+                          left_by(forests.basic, one, MPI_SUM, integer, ring));
+            }
+        }
+    }
 }
 
 // What has not begun on any rank is forgotten.
