@@ -223,9 +223,11 @@ PetscErrorCode find_foreign_devices(MPI_Comm comm, PetscBool* found) {
 
     PetscFunctionBegin;
 #if defined(PETSC_HAVE_DEVICE)
-    for (const auto kind : {PETSC_DEVICE_CUDA, PETSC_DEVICE_HIP, PETSC_DEVICE_SYCL})
-        is_foreign |= PetscDeviceInitialized(kind);
-    is_foreign = is_foreign && !device::found_driver();
+    for (const auto used : {PETSC_DEVICE_CUDA, PETSC_DEVICE_HIP, PETSC_DEVICE_SYCL}) {
+        if (!PetscDeviceInitialized(used)) continue;
+        const auto& driver = device::found_driver();
+        is_foreign |= !driver || driver->name() != PetscDeviceTypes[used];
+    }
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is_foreign, 1, MPI_INT, MPI_MAX, comm));
 #else
     static_cast<void>(comm);
