@@ -106,15 +106,20 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
             engine.wait_until([&] { return !one->is_active(); });
             others.emplace(call, *decided.plan);
             call.count_along(*decided.plan);
-            one->start(call.sends, call.receives);
+            one->start(call.sends, call.receives, others->failure());
         }
     } catch (...) {
         failure = std::current_exception();
     }
     finish_turn();
-    if (failure) std::rethrow_exception(failure);
     if (by_mpi) return engine.wait_until([&] { return by_mpi->test(); });
-    engine.wait_until([&] { return one->test(); });
+    if (!others) std::rethrow_exception(failure);
+    try {
+        if (failure) std::rethrow_exception(failure);
+        engine.wait_until([&] { return one->test(); });
+    } catch (...) {
+        others->fail(std::current_exception());
+    }
     engine.wait_until([&] { return others->test(); });
 }
 
@@ -158,9 +163,13 @@ namespace {
 int exchange_alone(const neighbor_call& call, planned_exchange::instance& one) {
     try {
         edge_messages others(call, one.whole());
-        call.count_along(one.whole());
-        one.start(call.sends, call.receives);
-        one.wait();
+        try {
+            call.count_along(one.whole());
+            one.start(call.sends, call.receives, others.failure());
+            one.wait();
+        } catch (...) {
+            others.fail(std::current_exception());
+        }
         others.wait();
         return MPI_SUCCESS;
     } catch (...) {

@@ -78,8 +78,14 @@ void exchange_with_request::start() {
         if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
         call_.count_along(exchange_.whole());
         if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
-        exchange_.start(call_.sends, call_.receives, is_as_planned_);
+        exchange_.start(call_.sends, call_.receives, is_as_planned_,
+                        others_ ? others_->failure() : nullptr);
         is_along_plan_ = true;
+    } catch (...) {
+        if (!others_) return end(current_code());
+        others_->fail(std::current_exception());
+    }
+    try {
         progress_engine::of_process().watch(*this);
     } catch (...) {
         end(current_code());
@@ -96,7 +102,12 @@ void exchange_with_request::make_visible() {
 void exchange_with_request::wait() {
     int code = MPI_SUCCESS;
     try {
-        if (std::exchange(is_along_plan_, false)) exchange_.wait();
+        try {
+            if (std::exchange(is_along_plan_, false)) exchange_.wait();
+        } catch (...) {
+            if (!others_) throw;
+            others_->fail(std::current_exception());
+        }
         if (others_) others_->wait();
     } catch (...) {
         code = current_code();
@@ -108,7 +119,12 @@ void exchange_with_request::wait() {
 bool exchange_with_request::advance() {
     int code = MPI_SUCCESS;
     try {
-        if (is_along_plan_ && !exchange_.test()) return false;
+        try {
+            if (is_along_plan_ && !exchange_.test()) return false;
+        } catch (...) {
+            if (!others_) throw;
+            others_->fail(std::current_exception());
+        }
         is_along_plan_ = false;
         if (others_ && !others_->test()) return false;
     } catch (...) {

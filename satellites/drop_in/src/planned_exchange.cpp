@@ -220,7 +220,7 @@ auto planned_exchange::instance::lies_as_planned(const call_side& sends,
 }
 
 void planned_exchange::instance::start(const call_side& sends, const call_side& receives,
-                                       sides_as_planned are) {
+                                       sides_as_planned are, const std::exception_ptr& failure) {
     const auto room_for = [](host_room& room, const side_layout& planned, const call_side& side) {
         return room.make(static_cast<std::size_t>(planned.num_bytes()), side.copies());
     };
@@ -229,6 +229,7 @@ void planned_exchange::instance::start(const call_side& sends, const call_side& 
     std::byte* slots = receives.bytes();
     unpacked_into_ = nullptr;
     try {
+        if (failure) std::rethrow_exception(failure);
         if (!are.sends) {
             auto* const packed = room_for(items_, planned.sends, sends);
             sends.pack(planned.sends, packed);

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -102,9 +103,12 @@ class planned_exchange {
         /// @brief Starts what the plan does for the blocks that are as long as planned.
         /// @param sends, receives  borrowed until the exchange is complete
         /// @param are              their `lies_as_planned`
-        void start(const call_side& sends, const call_side& receives, sides_as_planned are);
-        void start(const call_side& sends, const call_side& receives) {
-            start(sends, receives, lies_as_planned(sends, receives));
+        /// @param failure          thrown if it is not null: this rank cannot take part
+        void start(const call_side& sends, const call_side& receives, sides_as_planned are,
+                   const std::exception_ptr& failure = nullptr);
+        void start(const call_side& sends, const call_side& receives,
+                   const std::exception_ptr& failure = nullptr) {
+            start(sends, receives, lies_as_planned(sends, receives), failure);
         }
         /// @brief Whether it is complete; the blocks are then in their places.
         bool test();
