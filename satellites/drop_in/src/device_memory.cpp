@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ constexpr std::array drivers{
     driver{"hipPointerGetAttribute", {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}}};
 
 constinit link_map always_asked{0, nullptr, nullptr, &always_asked, nullptr};
-constinit std::atomic<get_attribute*> found_driver = nullptr;
+constinit std::atomic<get_attribute*> driver_to_ask = nullptr;
 
 // Of crossdock's mock, which has no library of its own.
 int ask_mock(void* value, int, const void* address) {
@@ -78,9 +79,9 @@ get_attribute* search() {
     last_loaded = &always_asked;
     // What is loaded during the search is its successor.
     const auto* const last = keep_last_loaded();
-    found_driver = find_driver();
-    if (found_driver == nullptr && last != nullptr) last_loaded = last;
-    return found_driver;
+    driver_to_ask = find_driver();
+    if (driver_to_ask == nullptr && last != nullptr) last_loaded = last;
+    return driver_to_ask;
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ get_attribute* search() {
 constinit std::atomic<const link_map*> last_loaded = &always_asked;
 
 bool ask_driver(const void* address) {
-    auto* const known = found_driver.load(std::memory_order_relaxed);
+    auto* const known = driver_to_ask.load(std::memory_order_relaxed);
     auto* const ask = known != nullptr ? known : search();
     unsigned type = 0;
     if (ask == nullptr || ask(&type, memory_type, address) != 0) return false;
@@ -100,8 +101,12 @@ bool ask_driver(const void* address) {
 const device_copies* device_copies::of(const void* address) {
     const auto& found = device::found_driver();
     if (!found || !found->can_use(address)) return nullptr;
-    static const auto& copies = *new device_copies{*found, found->make_stream()};
-    return &copies;
+    try {
+        static const auto& copies = *new device_copies{*found, found->make_stream()};
+        return &copies;
+    } catch (const std::exception&) {  // a call that threw here would leave the other ranks alone
+        return nullptr;
+    }
 }
 
 }  // namespace crossdock::drop_in

@@ -31,7 +31,7 @@ struct device_copies {
     device::driver& on;
     device::stream by;
 
-    /// @brief Null where the library of devices is missing, or cannot use memory at this address.
+    /// @brief Null where the library of devices is missing, cannot use memory at this address, or has no stream left.
     /// @param address  of a device's memory
     static const device_copies* of(const void* address);
 };
