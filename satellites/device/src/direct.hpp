@@ -25,8 +25,8 @@ std::string why_mpi_refuses(const driver& on);
 /// @brief A side of a pattern with one entry for each rank, by rank, and none that is empty.
 neighbor_list one_entry_for_each(const neighbor_list& side);
 
-/// @brief Messages of packed items, for each neighbor as many as items of the size that the options name need. So a rank
-/// that fails need not know a size: it sends its messages without items, and takes those of others later.
+/// @brief Messages of packed items, for each neighbor as many as items of the size that the options name need. So a
+/// rank that fails need not know a size: it sends its messages without items, and takes those of others later.
 class direct_messages {
   public:
     /// @param sends, receives  of `one_entry_for_each`; receives in reverse what it sends forward

@@ -8,8 +8,8 @@
 
 namespace crossdock::device {
 
-/// @brief What `open` of libcrossdock_device.so opens, if the library is there; null otherwise. It is loaded at the first
-/// call, from where the program or the calling library looks for libraries, and stays.
+/// @brief What `open` of libcrossdock_device.so opens, if the library is there; null otherwise. It is loaded at the
+/// first call, from where the program or the calling library looks for libraries, and stays.
 inline const std::shared_ptr<driver>& found_driver() {
     // Never given back: at the end of the program the driver's own library may be gone.
     static const auto& found = *new auto([]() -> std::shared_ptr<driver> {

@@ -41,8 +41,8 @@ class neighbor_exchange {
   public:
     /// @param on    null: the one that `open()` finds
     /// @param path  "staged", "direct", or "auto": what CROSSDOCK_DEVICE_PATH says, and else the cheaper one by the
-    /// machine's costs; staged where these, or an MPI for `direct`, are missing, or the options give a route. On the path
-    /// `direct` the option `max_message_bytes` is for items of the size `item_bytes`.
+    /// machine's costs; staged where these, or an MPI for `direct`, are missing, or the options give a route. On the
+    /// path `direct` the option `max_message_bytes` is for items of the size `item_bytes`.
     /// @throws error(errc::invalid_argument)  there is no such path, or ranks give different ones
     /// @throws error(errc::invalid_state)     `path` is "direct", and this MPI takes no memory of the device
     /// @throws as the host's exchange and `open`; on all ranks or none
@@ -92,6 +92,7 @@ class neighbor_exchange {
 
     /// @brief Takes part with nothing, as a start that throws does: `fail_start` of the host's exchange.
     /// @param on_device  as of the others' `start_reverse_bytes`
+    /// @throws error(errc::invalid_state)  an exchange is active
     void fail_start(bool is_reverse, std::size_t item_bytes, const error& why,
                     const std::optional<fold_call>& on_device = {});
 
@@ -153,6 +154,7 @@ class gather_scatter {
     }
 
     /// @brief As `fail_start` of the host's gather-scatter.
+    /// @throws error(errc::invalid_state)  an operation is active
     void fail_start(bool transposed, std::size_t item_bytes, const error& why);
 
     [[nodiscard]] bool test(stream on);
