@@ -1,8 +1,8 @@
 # What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs
 # without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core,
 # crossdock-analysis, crossdock-device, crossdock-gslib and crossdock-mpi-advance. With the components fortran and
-# fortran_device, crossdock::fortran and crossdock-fortran, and those with `device` behind, are the Fortran modules; with
-# the component hypre, crossdock::hypre is the header for programs on hypre.
+# fortran_device, crossdock::fortran and crossdock-fortran, and those with `device` behind, are the Fortran modules;
+# with the component hypre, crossdock::hypre is the header for programs on hypre.
 include(CMakePackageConfigHelpers)
 
 set(flags "-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX")

@@ -110,7 +110,8 @@ def in_python(kind, classes):
 
 def structure(name, header=C):
     """The fields of a structure of C, in their order."""
-    body = re.sub("//.*", "", re.search(rf"typedef struct crossdock_{name} {{(.*?)}} crossdock_{name};", header, re.DOTALL)[1])
+    found = re.search(rf"typedef struct crossdock_{name} {{(.*?)}} crossdock_{name};", header, re.DOTALL)
+    body = re.sub("//.*", "", found[1])
     return re.findall(r"(\w+)(?:\[\w+\]|\)\([^)]*\))?;", body)
 
 

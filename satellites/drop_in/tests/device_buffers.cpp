@@ -1,5 +1,5 @@
 // Buffers in the memory of crossdock's mock of a device, which ends the program where the processor touches it. With a
-// route that is asked for, as the argument says, no such buffer comes to MPI; otherwise some do, and MPI takes them here.
+// route that is asked for, as the argument says, no such buffer comes to MPI; otherwise some do, and it takes them.
 #include <dlfcn.h>
 #include <mpi.h>
 
