@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Changes results at random and reads them as `crossdock report` does: each is taken, or refused in a sentence.
 
-usage: result_json.py [--seconds 60]
+usage: result_json.py [--seconds 60 | --executions NUMBER]
 """
 import argparse
 import contextlib
@@ -68,10 +68,11 @@ def changed(text, pick):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--executions", type=int)
+    arguments = parser.parse_args()
     pick, texts = random.Random(1), seeds()
-    end, executions, taken = time.monotonic() + seconds, 0, 0
-    while time.monotonic() < end:
+    end, executions, taken = time.monotonic() + arguments.seconds, 0, 0
+    while time.monotonic() < end if arguments.executions is None else executions < arguments.executions:
         text = changed(pick.choice(texts), pick)
         executions += 1
         try:
@@ -85,7 +86,7 @@ def main():
             traceback.print_exc()
             print(text[:4000])
             return 1
-    print(json.dumps({"reader": "result_json", "executions": executions, "taken": taken, "seconds": seconds}))
+    print(json.dumps({"reader": "result_json", "executions": executions, "taken": taken}))
     return 0
 
 

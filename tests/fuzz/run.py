@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Tries the readers with inputs that nobody wrote; fails if one breaks.
 
-usage: run.py BUILD [--seconds 60] [--only READER...] [--record FILE --coverage BUILD]
+usage: run.py BUILD [--seconds 60] [--only READER...] [--fast BUILD --executions NUMBER]
+              [--record FILE --coverage BUILD]
        run.py --tables FILE
 
-BUILD is a build folder of the preset fuzz. With --record it writes how often each reader was run, and which share of
-its lines the inputs reach, for which BUILD of --coverage is one of the preset fuzz-coverage. Inputs that break a
-reader, and new ones that reach more, stay in BUILD/inputs.
+BUILD is a build folder of the preset fuzz. Inputs that break a reader, and new ones that reach more, stay in
+BUILD/inputs. --fast first tries as many inputs as --executions says with a build of the preset fuzz-fast, which has no
+sanitizers; what reaches more is then read with them. --record writes how often each reader was run, and which share of
+its lines the inputs reach, for which BUILD of --coverage is one of the preset fuzz-coverage.
 """
 import argparse
 import concurrent.futures
@@ -32,6 +34,7 @@ READERS = {
     "machine": (["src/model/machine.cpp"], 8192),
     "plan": (["src/plan/json.cpp"], 2048),
     "option_texts": (["src/route/registry.cpp", "src/route/grid_shape.cpp", "src/exchange/algorithm.cpp"], 48),
+    "result_json": (None, None),  # of Python
 }
 
 
@@ -42,22 +45,53 @@ def corpora(build, reader):
     return [str(found), str(HERE / "corpus" / reader)]
 
 
-def fuzz(build, reader, seconds):
+def until(seconds, executions):
+    """The options of libFuzzer."""
+    return [f"-max_total_time={seconds}"] if executions is None else [f"-runs={executions}"]
+
+
+def fuzz(build, reader, seconds, executions=None, also=()):
     """Executions, and what was said if the reader broke."""
     _, most_bytes = READERS[reader]
     done = subprocess.run(
-        [build / "tests/fuzz" / f"fuzz_{reader}", f"-max_total_time={seconds}", f"-max_len={most_bytes}", "-seed=1",
+        [build / "tests/fuzz" / f"fuzz_{reader}", *until(seconds, executions), f"-max_len={most_bytes}", "-seed=1",
          "-print_final_stats=1", "-timeout=10", "-rss_limit_mb=2048", f"-artifact_prefix={build}/inputs/{reader}-",
-         *corpora(build, reader)], capture_output=True, text=True, errors="replace", check=False)
+         *corpora(build, reader), *also], capture_output=True, text=True, errors="replace", check=False)
     number = re.search(r"number_of_executed_units: (\d+)", done.stderr)
     return int(number[1]) if number else 0, None if done.returncode == 0 else done.stderr[-4000:]
 
 
-def line_coverage(build, coverage, reader):
+def fuzz_results(seconds, executions):
+    """The same for what Python reads."""
+    many = [f"--seconds={seconds}"] if executions is None else [f"--executions={executions}"]
+    done = subprocess.run([sys.executable, "-B", HERE / "result_json.py", *many], capture_output=True, text=True,
+                          errors="replace", check=False)
+    if done.returncode != 0:
+        return 0, (done.stdout + done.stderr)[-4000:]
+    return json.loads(done.stdout)["executions"], None
+
+
+def try_reader(reader, arguments):
+    """A row of the record, and what was said if the reader broke."""
+    if reader == "result_json":
+        executions, said = fuzz_results(arguments.seconds, arguments.executions)
+        return {"reader": reader, "executions": executions}, said
+    one, said, also = {"reader": reader}, None, []
+    if arguments.fast:
+        one["fast"], said = fuzz(arguments.fast, reader, arguments.seconds, arguments.executions)
+        also = corpora(arguments.fast, reader)[:1]
+    if said is None:
+        one["executions"], said = fuzz(arguments.build, reader, arguments.seconds, also=also)
+    if arguments.coverage:
+        one["lines"], one["reached"] = line_coverage(arguments.build, arguments.coverage, reader, also)
+    return one, said
+
+
+def line_coverage(build, coverage, reader, also):
     """Lines of the reader's sources, and how many of them the inputs reach."""
     program = coverage / "tests/fuzz" / f"fuzz_{reader}"
     raw, merged = coverage / f"{reader}.profraw", coverage / f"{reader}.profdata"
-    subprocess.run([program, "-runs=0", *corpora(build, reader)], env={"LLVM_PROFILE_FILE": str(raw)},
+    subprocess.run([program, "-runs=0", *corpora(build, reader), *also], env={"LLVM_PROFILE_FILE": str(raw)},
                    stderr=subprocess.DEVNULL, check=True)
     subprocess.run(["llvm-profdata-16", "merge", "-sparse", raw, "-o", merged], check=True)
     sources = [str(PROJECT / source) for source in READERS[reader][0]]
@@ -69,35 +103,34 @@ def line_coverage(build, coverage, reader):
 
 def table(record):
     """Rows of Markdown."""
-    lines = ["| reader | inputs tried | seconds | lines reached |", "|---|---|---|---|"]
+    lines = ["| reader | inputs tried | with sanitizers | lines reached |", "|---|---|---|---|"]
     for one in record:
         share = f"{100 * one['reached'] / one['lines']:.0f} %" if "lines" in one else "–"
-        lines.append(f"| `{one['reader']}` | {one['executions']:,} | {one['seconds']:g} | {share} |")
+        sanitized = "–" if one["reader"] == "result_json" else f"{one['executions']:,}"
+        lines.append(f"| `{one['reader']}` | {one.get('fast', 0) + one['executions']:,} | {sanitized} | {share} |")
     return lines
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", nargs="?", type=pathlib.Path)
+    folder = lambda text: pathlib.Path(text).resolve()  # noqa: E731
+    parser.add_argument("build", nargs="?", type=folder)
     parser.add_argument("--tables", metavar="FILE", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--only", nargs="+", default=list(READERS), choices=list(READERS))
     parser.add_argument("--record", type=pathlib.Path)
-    parser.add_argument("--coverage", type=pathlib.Path)
+    parser.add_argument("--coverage", type=folder)
+    parser.add_argument("--fast", type=folder)
+    parser.add_argument("--executions", type=int)
     arguments = parser.parse_args()
     if arguments.tables:
         print("\n".join(table(records.read(arguments.tables)["readers"])))
         return 0
     if arguments.build is None:
         parser.error("give a build folder")
-    build = arguments.build.resolve()
     record, num_broken = [], 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        runs = pool.map(lambda reader: fuzz(build, reader, arguments.seconds), arguments.only)
-        for reader, (executions, said) in zip(arguments.only, runs):
-            one = {"reader": reader, "executions": executions, "seconds": arguments.seconds}
-            if arguments.coverage:
-                one["lines"], one["reached"] = line_coverage(build, arguments.coverage.resolve(), reader)
+        for one, said in pool.map(lambda reader: try_reader(reader, arguments), arguments.only):
             record.append(one)
             print(json.dumps(one), flush=True)
             if said is not None:
