@@ -208,8 +208,8 @@ std::size_t planned_exchange::number_of_next(call_form form) const {
     return form == call_form::blocking ? present_ : (present_ + 1) % depth_;
 }
 
-bool planned_exchange::is_idle() const {
-    return std::ranges::none_of(instances_, [](const auto& one) { return one.is_active(); });
+bool planned_exchange::is_idle() {
+    return std::ranges::none_of(instances_, [](auto& one) { return one.is_active(); });
 }
 
 auto planned_exchange::instance::lies_as_planned(const call_side& sends,
@@ -248,15 +248,35 @@ void planned_exchange::instance::start(const call_side& sends, const call_side& 
     start(items, slots);
 }
 
-bool planned_exchange::instance::test() {
-    if (!exchange_.test()) return false;
+bool planned_exchange::instance::is_active() noexcept {
+    try {
+        if (is_left_) is_left_ = !exchange_.test();
+    } catch (...) {  // its call has told of a failure
+    }
+    return exchange_.is_active();
+}
+
+template <class Ends>
+bool planned_exchange::instance::end_by(Ends&& ends) {
+    try {
+        if (!ends()) return false;
+    } catch (...) {
+        is_left_ = true;
+        throw;
+    }
     unpack();
     return true;
 }
 
+bool planned_exchange::instance::test() {
+    return end_by([this] { return exchange_.test(); });
+}
+
 void planned_exchange::instance::wait() {
-    exchange_.wait();
-    unpack();
+    end_by([this] {
+        exchange_.wait();
+        return true;
+    });
 }
 
 void planned_exchange::instance::unpack() const {

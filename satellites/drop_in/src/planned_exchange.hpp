@@ -90,7 +90,8 @@ class planned_exchange {
         instance(neighbor_exchange exchange, const planned_exchange& of)
             : exchange_(std::move(exchange)), of_(&of) {}
 
-        bool is_active() const { return exchange_.is_active(); }
+        /// @brief Whether an exchange is under way; one that its call has left is tested then.
+        bool is_active() noexcept;
         const planned_exchange& whole() const noexcept { return *of_; }
 
         /// @brief Which sides have their blocks where the plan looks for them.
@@ -118,6 +119,8 @@ class planned_exchange {
       private:
         friend class planned_exchange;
         void start(const std::byte* items, std::byte* slots);
+        template <class Ends>
+        bool end_by(Ends&& ends);
         void unpack() const;
 
         neighbor_exchange exchange_;
@@ -126,6 +129,7 @@ class planned_exchange {
         host_room slots_;
         const std::byte* unpacked_from_ = nullptr;
         const call_side* unpacked_into_ = nullptr;
+        bool is_left_ = false;  // by a call that has failed
     };
 
     /// @brief The object for the next exchange; may be active still. Blocking calls go on with that of the last one.
@@ -140,7 +144,7 @@ class planned_exchange {
     instance* find_ready(call_form form);
 
     /// @brief Whether no exchange is under way.
-    bool is_idle() const;
+    bool is_idle();
 
   private:
     std::pair<bytes_side, bytes_side> trial_sides(const device_copies* sends,
