@@ -483,8 +483,7 @@ void communicator::wait(MPI_Request& request) const {
             throw mpi_error(code, call);
         return false;
     };
-    const auto& known = watchdog::here();
-    const watched_wait now(known.call ? known.call : "a collective call", known.wait);
+    const watched_wait now(watchdog::call_or("a collective call"), watchdog::here().wait);
     watchdog::note_wait();
     for (int is_complete = 0;
          (may_not_block() || suspension::current() || watchdog::is_on) && !is_complete;) {
@@ -663,13 +662,17 @@ bool is_made(std::string_view object) {
     return object.starts_with("a ") || object.starts_with("an ");
 }
 
-// What differs between two texts, each of an object and lines. What has no lines has no values to show.
+// What differs between two texts, each of an object, or of what is done, and lines. What has no lines has no values to
+// show.
 std::string difference_text(rank_t rank, std::string_view own, std::string_view first) {
     constexpr std::size_t most_shown = 60;
     const auto who = fmt::format("rank {}", rank);
     const auto object = next_line(own), first_object = next_line(first);
     if (object != first_object) {
-        const auto verb = [](std::string_view one) { return is_made(one) ? "makes" : "compares"; };
+        const auto verb = [](std::string_view one) {
+            const bool is_done = one.substr(0, one.find(' ')).ends_with("ing");
+            return is_made(one) ? "makes" : is_done ? "is" : "compares";
+        };
         return fmt::format(
             "{} {} {}, but rank 0 {} {}; all ranks must make the same calls in one order", who,
             verb(object), object, verb(first_object), first_object);
@@ -747,6 +750,7 @@ struct error_agreement {
     static void on(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
                    Write&& write) {
         comm.require_open();
+        if (!watchdog::here().call) meet_if_watched(comm);
         auto& state = *comm.state_;
         const auto own_rank_if = [&](bool is_so) { return is_so ? comm.rank() : comm.num_ranks(); };
         // The least failing rank, the least `same`, the largest (as the least of the negated), and the least rank with

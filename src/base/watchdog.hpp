@@ -54,6 +54,10 @@ struct watchdog {
     /// @brief Of this thread. Not inline, as `suspension::current`.
     static wait_place& here() noexcept;
 
+    static const char* call_or(const char* otherwise) noexcept {
+        return here().call ? here().call : otherwise;
+    }
+
     /// @brief Between two looks of a wait. Who knows nothing of it leaves the line to others.
     static void look() {
         if (overdue.load(std::memory_order_relaxed) == num_acts.load(std::memory_order_relaxed) &&

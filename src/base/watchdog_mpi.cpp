@@ -202,16 +202,6 @@ void process_watch::tell_of_wait() {
     throw error(errc::timeout, line.substr(first, line.size() - first - 1));
 }
 
-// Twice: MPI still counts a rank that has left the first time.
-void meet(const communicator& comm, const char* name) try {
-    const watched_wait now(name, &any_leavable_wait);
-    comm.wait_for_all();
-    comm.wait_for_all();
-} catch (const error& fault) {
-    if (fault.code() == errc::timeout) comm.abandon();
-    throw;
-}
-
 }  // namespace
 
 void start_watchdog() noexcept try {
@@ -238,15 +228,25 @@ void stop_watchdog() noexcept {
     watch.reset();
 }
 
-collective_call::collective_call(const char* name, const communicator& comm) : watched_wait(name) {
-    watchdog::note_wait();
+// Twice: MPI still counts a rank that has left the first time.
+void meet_if_watched(const communicator& comm) try {
     const auto* const asked = comm.is_open() ? comm.find_resource<environment>() : nullptr;
     if (!asked) return;
-    if (const auto watch = read_options(asked->watchdog().c_str()); watch && watch->throws)
-        meet(comm, name);
-    if (!asked->checks()) return;
-    const auto lines = with_reserve([&] { return std::string("the calls\ncall = ") + name; });
-    agree(comm, std::nullopt, agreement_hash(lines), lines.c_str());
+    const auto watch = read_options(asked->watchdog().c_str());
+    if (!watch || !watch->throws) return;
+    const watched_wait now(watchdog::call_or("a collective call"), &any_leavable_wait);
+    comm.wait_for_all();
+    comm.wait_for_all();
+} catch (const error& fault) {
+    if (fault.code() == errc::timeout) comm.abandon();
+    throw;
+}
+
+collective_call::collective_call(const char* name, const communicator& comm) : watched_wait(name) {
+    watchdog::note_wait();
+    meet_if_watched(comm);
+    const auto* const asked = comm.is_open() ? comm.find_resource<environment>() : nullptr;
+    if (asked && asked->checks()) agree(comm, std::nullopt, 0, name);
 }
 
 rank_t world_rank(MPI_Comm of, rank_t rank) {

@@ -14,8 +14,14 @@ void check_watchdog();
 /// @brief No context is open any more.
 void stop_watchdog() noexcept;
 
-/// @brief The beginning of a call that all ranks make. With CROSSDOCK_WATCHDOG=SECONDS:throw it waits until all are
-/// here, and with CROSSDOCK_CHECK they compare what they call, before anything is done that nobody can leave.
+/// @brief With CROSSDOCK_WATCHDOG=SECONDS:throw, waits until all ranks are here, before anything is done that nobody can
+/// leave.
+/// @par Collective
+/// Yes; blocks then.
+/// @throws error(errc::timeout)  on the ranks that have waited too long; the communicator is closed
+void meet_if_watched(const communicator& comm);
+
+/// @brief The beginning of a call that all ranks make: they meet, and with CROSSDOCK_CHECK compare what they call.
 /// @par Collective
 /// Yes; blocks then.
 /// @throws error(errc::timeout)           on the ranks that have waited too long; the communicator is closed

@@ -473,7 +473,8 @@ std::unique_ptr<batch_object> array_object::prepare(nb::handle indices) const {
         *parts_->state, [&] { return integers<count_t>(indices, "indices"); },
         [engine = parts_->engine](const context&, const std::vector<count_t>& wanted) {
             return std::make_shared<prepared_requests>(engine, wanted);
-        });
+        },
+        "a prepared batch");
     return std::make_unique<batch_object>(parts_, std::move(made));
 }
 

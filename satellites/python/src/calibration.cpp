@@ -21,7 +21,8 @@ std::pair<std::string, fit_errors> calibrated(const shared_context& state, nb::h
         return options;
     };
     return agree_and_use(
-        *state, read_all, [mpi](const context& where, calibration_options& options) {
+        *state, read_all,
+        [mpi](const context& where, calibration_options& options) {
             const rank_layout layout(where.topology(),
                                      where.nodes() ? *where.nodes() : discover_topology(where));
             options.description = mpi + ", regions " + layout.regions().to_string() + ", nodes " +
@@ -31,7 +32,8 @@ std::pair<std::string, fit_errors> calibrated(const shared_context& state, nb::h
             for (const auto& one : result.errors)
                 errors.emplace_back(one.group, one.relative_error);
             return std::pair(to_json(result.found), std::move(errors));
-        });
+        },
+        "a machine");
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ shared_context make_context(std::uintptr_t comm_address, nb::handle regions, nb:
         communicator comm(user);
         try {
             return std::make_shared<context_state>(
-                context_state{context(comm, options.agreed(comm))});
+                context_state{context(comm, options.agreed(comm, "a context"))});
         } catch (...) {
             comm.close();
             throw;
@@ -71,7 +71,8 @@ void close_context(context_state& state) {
 topology discover(context_state& state, nb::handle level) {
     return agree_and_use(
         state, [&] { return parse_locality(argument<std::string>(level, "level", "a str")); },
-        [](const context& where, auto wanted) { return discover_topology(where, wanted); });
+        [](const context& where, auto wanted) { return discover_topology(where, wanted); },
+        "a topology");
 }
 
 // What `local()` returns, unless it raises on any rank.

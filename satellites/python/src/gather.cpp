@@ -39,9 +39,10 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
             options.item_bytes = item_bytes_of(dtype);
             return std::pair(integers<count_t>(ids, "ids"), options);
         };
-        auto made = agree_and_use(*state, read_all, [](const context& where, const auto& given) {
+        const auto make_it = [](const context& where, const auto& given) {
             return std::make_shared<gather_scatter>(where, given.first, given.second);
-        });
+        };
+        auto made = agree_and_use(*state, read_all, make_it, "a gather-scatter");
         return std::make_unique<gather_object>(state, std::move(made));
     }
 
@@ -83,7 +84,8 @@ nb::object flagged(const shared_context& state, nb::handle ids) {
         [](const context& where, std::vector<count_t>& all_ids) {
             flag_duplicates(where, all_ids);
             return all_ids;
-        }));
+        },
+        "the ids to flag"));
 }
 
 }  // namespace

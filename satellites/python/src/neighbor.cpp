@@ -49,9 +49,10 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
                 options.item_bytes = item_bytes_of(dtype);
             return std::pair(object_argument<pattern>(of, "pattern", "a Pattern"), options);
         };
-        auto made = agree_and_use(*state, read_all, [](const context& where, const auto& given) {
+        const auto make_it = [](const context& where, const auto& given) {
             return std::make_shared<neighbor_exchange>(where, given.first, given.second);
-        });
+        };
+        auto made = agree_and_use(*state, read_all, make_it, "a neighbor exchange");
         return std::make_unique<exchange_object>(state, std::move(made));
     }
 
@@ -60,7 +61,7 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
         require_idle();
         auto item_bytes = attempt([&] { return item_bytes_of(dtype); });
         collectively(*state_, [where = state_->where, exchange = object_, item_bytes]() mutable {
-            exchange->prepare(item_bytes.agreed(where));
+            exchange->prepare(item_bytes.agreed(where, "the dtype"));
         });
     }
 

@@ -44,11 +44,12 @@ pattern from_needed(context_state& state, nb::handle owned, nb::handle needed) {
         result.needed = integers<count_t>(needed, "needed");
         return result;
     };
-    return agree_and_use(state, read_all, [](const context& where, const owned_and_needed& given) {
+    const auto make = [](const context& where, const owned_and_needed& given) {
         return given.range ? pattern_from_needed(where, given.range->first, given.range->length,
                                                  given.needed)
                            : pattern_from_needed(where, given.owned, given.needed);
-    });
+    };
+    return agree_and_use(state, read_all, make, "a pattern");
 }
 
 pattern from_neighbor_alltoallv(rank_t rank, rank_t num_ranks, nb::handle destinations,
@@ -79,9 +80,10 @@ std::string path_argument(nb::handle given) {
 
 void write(const pattern& p, context_state& state, nb::handle path, nb::handle dtype) {
     const auto read_all = [&] { return std::pair(path_argument(path), item_bytes_of(dtype)); };
-    agree_and_use(state, read_all, [p](const context& where, const auto& to) {
+    const auto write_file = [p](const context& where, const auto& to) {
         write_pattern(where, p, to.first, static_cast<count_t>(to.second));
-    });
+    };
+    agree_and_use(state, read_all, write_file, "a file of a pattern");
 }
 
 std::tuple<nb::object, nb::object, nb::object> arrays_of(const neighbor_list& list) {

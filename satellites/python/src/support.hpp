@@ -107,7 +107,7 @@ struct attempted {
 
     /// @param same  what must be equal on all ranks, in lines as `agree` shows them
     /// Collective; blocks. Throws on all ranks or on none.
-    T& agreed(const communicator& comm, const std::string& same = "") {
+    T& agreed(const communicator& comm, const std::string& same) {
         agree(comm, fault, agreement_hash(same), same.c_str());
         return *value;
     }
@@ -152,7 +152,7 @@ auto collectively(context_state& state, Body&& body) {
 /// @return what `use` returned
 /// @throws nb::python_error  as `run_collective`
 template <class Local, class Use>
-auto agree_and_use(context_state& state, Local&& local, Use use, const std::string& same = "") {
+auto agree_and_use(context_state& state, Local&& local, Use use, const std::string& same) {
     const begin_scope scope(state);
     auto given = attempt(local);
     return collectively(state, [where = state.where, given = std::move(given), use = std::move(use),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/crossdock.h"
 #include "crossdock/distributed_array.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
@@ -83,6 +84,34 @@ TEST_F(Watchdog, ACollectiveCallThatTimesOutEndsTheContext) {
     where.close();
 }
 
+TEST_F(Watchdog, TimesOutInC) {
+    if (num_ranks == 1) GTEST_SKIP() << "nobody to wait for";
+    setenv("CROSSDOCK_WATCHDOG", "1:throw:/dev/null", 1);
+    MPI_Comm user = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &user);
+    MPI_Comm_set_errhandler(user, MPI_ERRORS_RETURN);
+    crossdock_context* where = nullptr;
+    ASSERT_EQ(crossdock_context_create(user, nullptr, &where), CROSSDOCK_SUCCESS);
+    crossdock_pattern* made = nullptr;
+
+    if (is_last()) MPI_Barrier(MPI_COMM_WORLD);
+    const auto status = is_last()
+                            ? crossdock_context_close(where)
+                            : crossdock_pattern_from_needed_range(where, 0, 0, 0, nullptr, &made);
+
+    EXPECT_EQ(status, CROSSDOCK_TIMEOUT);
+    EXPECT_TRUE(std::string(crossdock_last_error())
+                    .starts_with("rank " + std::to_string(rank) + " of " +
+                                 std::to_string(num_ranks) + " waits | in " +
+                                 (is_last() ? "closing a context" : "a collective call")))
+        << crossdock_last_error();
+    EXPECT_EQ(made, nullptr);
+    if (!is_last()) MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(crossdock_context_close(where), CROSSDOCK_SUCCESS);
+    EXPECT_EQ(crossdock_context_free(where), CROSSDOCK_SUCCESS);
+    MPI_Comm_free(&user);
+}
+
 TEST_F(Watchdog, RefusesATextThatIsNoLimit) {
     for (const char* const text : {"soon", "-1", "0", "1s", "1e99"}) {
         setenv("CROSSDOCK_WATCHDOG", text, 1);
@@ -105,8 +134,8 @@ TEST_F(Watchdog, CheckingNamesCallsThatDiffer) {
     EXPECT_EQ(fault.rank(), num_ranks - 1);
     EXPECT_EQ(std::string(fault.what()),
               "rank " + std::to_string(num_ranks - 1) +
-                  " has call = closing a context, rank 0 has making a pattern; give all "
-                  "ranks the same");
+                  " is closing a context, but rank 0 is making a pattern; all ranks must make the "
+                  "same calls in one order");
     EXPECT_TRUE(where.comm().is_open());
     where.close();
 }
