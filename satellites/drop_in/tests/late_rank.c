@@ -40,8 +40,7 @@ int main(int argc, char** argv) {
             continue;
         }
         expect("success", call, MPI_SUCCESS, code);
-        for (int i = 0; i < 2; ++i)
-            expect("received", call, 10 * call + neighbors[i], received[i]);
+        for (int i = 0; i < 2; ++i) expect("received", call, 10 * call + neighbors[i], received[i]);
     }
     MPI_Comm_free(&ring);
     MPI_Allreduce(MPI_IN_PLACE, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
