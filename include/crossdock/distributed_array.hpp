@@ -106,8 +106,12 @@ class prepared_batch {
 
     /// @brief Brings the values of all requests to where their entries are, each by itself.
     gathered_values<T> gather(std::span<const T> values) {
-        gathered_values<T> result{requests_.offsets(), {}};
-        result.values.resize(static_cast<std::size_t>(result.offsets.back()));
+        const auto& ends = requests_.offsets();
+        auto result = requests_.part_of_start(false, [&] {
+            gathered_values<T> room{ends, {}};
+            room.values.resize(static_cast<std::size_t>(ends.back()));
+            return room;
+        });
         requests_.gather(std::as_bytes(values), std::as_writable_bytes(std::span(result.values)));
         return result;
     }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "crossdock/detail/array/array_engine_mpi.hpp"
 #include "crossdock/sparse_exchange.hpp"
@@ -9,18 +11,20 @@ namespace crossdock {
 
 namespace {
 
-// Who wants which entries of this rank, requests in the order of their ranks.
-received<count_t> tell_owners(const array_engine& array, const neighbor_list& by_owner,
-                              std::span<const count_t> indices) {
+// What a rank tells the owners: how many entries it wants of each, and which.
+struct wishes {
     std::vector<count_t> counts;
     std::vector<count_t> wanted;
+};
+
+wishes wishes_of(const neighbor_list& by_owner, std::span<const count_t> indices) {
+    wishes result;
     for (std::size_t e = 0; e < by_owner.size(); ++e) {
-        counts.push_back(static_cast<count_t>(by_owner[e].size()));
+        result.counts.push_back(static_cast<count_t>(by_owner[e].size()));
         for (const count_t request : by_owner[e])
-            wanted.push_back(indices[static_cast<std::size_t>(request)]);
+            result.wanted.push_back(indices[static_cast<std::size_t>(request)]);
     }
-    const variable_messages<count_t> messages{by_owner.ranks, counts, {}, wanted};
-    return sparse_exchange(array.where(), messages);
+    return result;
 }
 
 neighbor_list group_by_owner(const block_partition& owners, std::span<const count_t> indices) {
@@ -119,14 +123,23 @@ void prepared_requests::wait() {
 prepared_requests::multi_sf& prepared_requests::to_owners() {
     engine().require_no_batch();
     if (to_owners_) return *to_owners_;
-    const rank_t rank = engine().comm().rank();
+    const auto& comm = engine().comm();
     const auto& owners = engine().owners();
-    auto by_owner = group_by_owner(owners, indices_);
-    const auto came = tell_owners(engine(), by_owner, indices_);
-    auto offsets = count_by_entry(came.values, owners.first(rank), owners.size(rank));
-    const auto p = make_pattern(engine(), std::move(by_owner), came, offsets);
-    return to_owners_.emplace(multi_sf{
-        std::move(offsets), neighbor_exchange(engine().where(), p, engine().exchange_options())});
+    auto [by_owner, told] = on_all_or_none(comm, [&] {
+        auto grouped = group_by_owner(owners, indices_);
+        auto told_of = wishes_of(grouped, indices_);
+        return std::pair(std::move(grouped), std::move(told_of));
+    });
+    const auto came = sparse_exchange(
+        engine().where(), variable_messages<count_t>{by_owner.ranks, told.counts, {}, told.wanted});
+    auto [offsets, p, options] = on_all_or_none(comm, [&] {
+        auto ends =
+            count_by_entry(came.values, owners.first(comm.rank()), owners.size(comm.rank()));
+        auto made = make_pattern(engine(), std::move(by_owner), came, ends);
+        return std::tuple(std::move(ends), std::move(made), engine().exchange_options());
+    });
+    return to_owners_.emplace(
+        multi_sf{std::move(offsets), neighbor_exchange(engine().where(), p, options)});
 }
 
 const std::vector<count_t>& prepared_requests::offsets() { return to_owners().offsets; }
@@ -152,7 +165,7 @@ void prepared_requests::fetch_and_update(std::span<const std::byte> values,
                                          std::span<std::byte> out, const value_operation& update) {
     const auto all = entries();
     const std::size_t item_bytes = engine().item_bytes();
-    std::vector<std::byte> before(item_bytes);
+    auto before = with_reserve([&] { return std::vector<std::byte>(item_bytes); });
     exchange_each(values, out, [&](std::size_t e, std::byte* value) {
         const auto offset = static_cast<count_t>(e);
         std::size_t failed_at = 0;

@@ -501,10 +501,18 @@ gather_scatter& gather_scatter::operator=(gather_scatter&& other) noexcept {
 
 gather_scatter gather_scatter::duplicate() const {
     const auto& own = state();
-    return gather_scatter(std::make_unique<implementation>(
-        own.comm, own.num_ids, own.item_bytes,
-        gatherings(own.methods.leader().twin(), own.methods.choice(), tried_routes()),
-        own.watch ? own.watch->twin() : nullptr));
+    const collective_call now("duplicating a gather-scatter", own.comm);
+    auto leader = own.methods.leader().twin();
+    std::optional<error> fault;
+    std::unique_ptr<implementation> twin;
+    attempt(own.comm.rank(), fault, [&] {
+        twin = std::make_unique<implementation>(
+            own.comm, own.num_ids, own.item_bytes,
+            gatherings(std::move(leader), own.methods.choice(), tried_routes()),
+            own.watch ? own.watch->twin() : nullptr);
+    });
+    agree(own.comm, fault);
+    return gather_scatter(std::move(twin));
 }
 
 count_t gather_scatter::num_ids() const { return state().num_ids; }

@@ -38,7 +38,8 @@ class gathering {
     /// @brief Another one with the same plans, prepared for items of the options' size.
     /// Collective as `prepare`.
     std::unique_ptr<gathering> twin() const {
-        auto made = std::make_unique<gathering>(where_, lists_, plans_, options_, whole_);
+        auto made = with_reserve(
+            [&] { return std::make_unique<gathering>(where_, lists_, plans_, options_, whole_); });
         made->prepare(options_.item_bytes);
         return made;
     }

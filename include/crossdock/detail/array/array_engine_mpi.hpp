@@ -189,6 +189,18 @@ class prepared_requests {
 
     /// @brief By entry of this rank, its first place among what is gathered, and the end.
     const std::vector<count_t>& offsets();
+    /// @brief Calls `part`, which `gather`, or in reverse `scatter`, needs; the others hear of what it throws, which is
+    /// made an `error`.
+    template <class Part>
+    auto part_of_start(bool is_reverse, Part&& part) {
+        try {
+            return part();
+        } catch (...) {
+            const error why = current_error();
+            to_owners().requests.fail_start(is_reverse, engine().item_bytes(), why);
+            throw why;
+        }
+    }
     void gather(std::span<const std::byte> values, std::span<std::byte> gathered);
     void scatter(std::span<const std::byte> gathered, std::span<std::byte> out);
 
@@ -199,12 +211,16 @@ class prepared_requests {
                        Exchange&& exchange) {
         const auto& ends = offsets();
         const std::size_t item_bytes = engine().item_bytes();
-        std::vector<std::byte> gathered(static_cast<std::size_t>(ends.back()) * item_bytes);
+        auto gathered = part_of_start(false, [&] {
+            return std::vector<std::byte>(static_cast<std::size_t>(ends.back()) * item_bytes);
+        });
         gather(values, gathered);
-        std::byte* value = gathered.data();
-        for (std::size_t e = 0; e + 1 < ends.size(); ++e) {
-            for (count_t k = ends[e]; k < ends[e + 1]; ++k, value += item_bytes) exchange(e, value);
-        }
+        part_of_start(true, [&, value = gathered.data()]() mutable {
+            for (std::size_t e = 0; e + 1 < ends.size(); ++e) {
+                for (count_t k = ends[e]; k < ends[e + 1]; ++k, value += item_bytes)
+                    exchange(e, value);
+            }
+        });
         scatter(gathered, out);
     }
     void fetch_and_update(std::span<const std::byte> values, std::span<std::byte> out,
