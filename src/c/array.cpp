@@ -175,9 +175,12 @@ crossdock_status crossdock_distributed_array_create(const crossdock_context* con
         });
         agree(where.comm(), std::nullopt, static_cast<std::int64_t>(equal_writes),
               agreement_text(equal_writes));
-        made.engine =
-            std::make_shared<array_engine>(where, num_entries, settings, made.type.item_bytes());
-        *result = new crossdock_distributed_array(std::move(made));
+        // As the array of C++.
+        made.engine = crossdock::with_reserve([&] {
+            return std::make_shared<array_engine>(where, num_entries, settings,
+                                                  made.type.item_bytes());
+        });
+        give(result, std::move(made));
     });
 }
 

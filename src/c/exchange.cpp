@@ -452,7 +452,10 @@ crossdock_status exchange(const crossdock_context* context,
             fault = current_error();
         }
         exchange_traffic traffic;
-        exchange_arrays({where, options_from(given, &traffic), fault}, sent, to);
+        const auto site = with_reserve([&] {
+            return exchange_site{where, options_from(given, &traffic), fault};
+        });
+        exchange_arrays(site, sent, to);
         if (given.sent != nullptr)
             *given.sent = {traffic.messages, traffic.message_bytes, traffic.inter_region_messages,
                            traffic.inter_region_message_bytes};

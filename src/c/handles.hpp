@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/extend.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
@@ -156,11 +157,10 @@ auto values_of(Handle* const* handles, count_t length, const char* what) {
     return values;
 }
 
-/// @brief Gives a new handle through `result`.
-/// @param errors  of a handle that communicates
-template <class Handle, class Value, class... Errors>
-void give(Handle** result, Value&& value, const Errors&... errors) {
-    *result = new Handle{std::forward<Value>(value), errors...};
+/// @brief Gives a new handle through `result`. Other ranks have theirs.
+template <class Handle, class... Parts>
+void give(Handle** result, Parts&&... parts) {
+    *result = with_reserve([&] { return new Handle{std::forward<Parts>(parts)...}; });
 }
 
 /// @brief Gives a second object like that of a handle that communicates.

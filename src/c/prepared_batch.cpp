@@ -65,8 +65,8 @@ crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array
             require(result, "result");
             return crossdock::c::array(indices, num_indices, "indices");
         });
-        *result = new crossdock_prepared_batch{
-            array->type, crossdock::prepared_requests(array->engine, wanted), array->errors};
+        give(result, array->type, crossdock::prepared_requests(array->engine, wanted),
+             array->errors);
     });
 }
 
@@ -116,18 +116,19 @@ crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch
 crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch,
                                                  const void* values, int64_t** offsets,
                                                  void** gathered) {
+    c_array<std::int64_t> ends;
+    c_array<std::byte> found;
     return on_batch(
         batch,
         [&] {
             require(offsets, "offsets");
             require(gathered, "gathered");
+            ends = copied(batch->requests.offsets());
+            found = zeros<std::byte>(static_cast<count_t>(num_gathered_bytes(*batch)));
             return values_of(*batch, values, "values");
         },
         [&](std::span<const std::byte> given) {
-            auto ends = copied(batch->requests.offsets());
-            const auto num_bytes = num_gathered_bytes(*batch);
-            auto found = zeros<std::byte>(static_cast<count_t>(num_bytes));
-            batch->requests.gather(given, {found.get(), num_bytes});
+            batch->requests.gather(given, {found.get(), num_gathered_bytes(*batch)});
             *offsets = ends.release();
             *gathered = found.release();
         });

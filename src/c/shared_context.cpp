@@ -20,13 +20,13 @@ std::shared_ptr<shared_context> context_of(MPI_Comm comm) {
     CROSSDOCK_MPI(MPI_Comm_get_attr(comm, key, &attribute, &is_set));
     auto* known = static_cast<known_context*>(attribute);
     if (is_set == 0) {
-        auto made = std::make_unique<known_context>();
+        auto made = with_reserve([] { return std::make_unique<known_context>(); });
         CROSSDOCK_MPI(MPI_Comm_set_attr(comm, key, made.get()));
         known = made.release();
     }
     auto found = known->lock();
     if (found && found->where.is_open()) return found;
-    found = std::make_shared<shared_context>(comm);
+    found = with_reserve([&] { return std::make_shared<shared_context>(comm); });
     *known = found;
     return found;
 }

@@ -103,8 +103,10 @@ struct crossdock_stream {
           value(where.value, channels(calls, options), sink, options),
           errors(where.errors) {
         for (int w = 0; w < value.num_workers(); ++w) {
-            ports.push_back({&value.worker(w), &sink.calls(), options.workers,
-                             options.priorities == 2, options.with_source, errors});
+            crossdock::with_reserve([&] {
+                ports.push_back({&value.worker(w), &sink.calls(), options.workers,
+                                 options.priorities == 2, options.with_source, errors});
+            });
         }
     }
 
@@ -119,10 +121,11 @@ struct crossdock_stream {
         return priorities;
     }
 
+    // Nothing but `value` waits for others; what may lack memory comes before it.
+    std::deque<crossdock_stream_port> ports;
     calling_sink sink;
     stream_core value;
     crossdock::c::error_site errors;
-    std::deque<crossdock_stream_port> ports;
 };
 
 namespace {
@@ -256,7 +259,7 @@ crossdock_status crossdock_stream_create(const crossdock_context* context, size_
             check_calls(calls);
             return options_from(given);
         });
-        *result = new crossdock_stream(*context, calls, chosen);
+        give(result, *context, calls, chosen);
     });
 }
 

@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "crossdock/crossdock.h"
 #include "crossdock/distributed_array.hpp"
+#include "crossdock/extend.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
@@ -248,6 +250,31 @@ void add_starts(std::vector<operation>& all) {
                 });
         }
     }
+    // Of the first call, the plan too is tried.
+    for (const bool is_first : {true, false}) {
+        add(std::string("start_batch_fetch_and_update") + (is_first ? "_first" : ""),
+            [=](const context& where) {
+                auto table = given([&] { return distributed_array<int>(where, 100); });
+                const std::vector<count_t> indices = given([&] {
+                    return std::vector<count_t>{0, 1 + where.rank()};
+                });
+                auto batch = given([&] { return table.prepare(indices); });
+                const std::vector<int> ones = given([] { return std::vector<int>{1, 1}; });
+                auto before = given([] { return std::vector<int>(2); });
+                if (!is_first) given([&] { return batch.gather(ones); });
+                auto fault = thrown_by([&] { batch.fetch_and_update(ones, before, sum()); });
+                const auto later = thrown_by([&] {
+                    const auto found = batch.gather(ones);
+                    EXPECT_EQ(found.values.size(), where.rank() == 0 ? 2 * where.num_ranks() : 0);
+                });
+                if (!fault) fault = later;
+                given([&] {
+                    batch.fetch_and_update(ones, before, sum());
+                    return 0;
+                });
+                if (fault) std::rethrow_exception(fault);
+            });
+    }
     for (const char* const route : {"direct", "three_step"}) {
         for (const bool shared : {false, true}) {
             add(std::string("start_stream_") + route + (shared ? "_shared_memory" : ""),
@@ -356,6 +383,127 @@ void add_ends(std::vector<operation>& all) {
                        gather_scatter(where, ids, {});
                    },
                    true, true, true});
+}
+
+void succeed(crossdock_status status) {
+    if (status == CROSSDOCK_SUCCESS) return;
+    now.is_armed = false;
+    throw error(static_cast<errc>(status), crossdock_last_error());
+}
+
+template <class Handle>
+using c_handle = std::unique_ptr<Handle, crossdock_status (*)(Handle*)>;
+
+// What `make(arguments..., &result)` gives.
+template <class Handle, class Make, class... Arguments>
+c_handle<Handle> made_in_c(crossdock_status (*free)(Handle*), Make&& make,
+                           const Arguments&... arguments) {
+    Handle* made = nullptr;
+    succeed(make(arguments..., &made));
+    return {made, free};
+}
+
+// What the interface of C adds to the calls of the library.
+void add_calls_of_c(std::vector<operation>& all) {
+    // `run` gets the context, as C has it, and two numbers: this rank and the next.
+    const auto add = [&](const char* name, auto run) {
+        all.push_back({name, [=](const context& where) {
+                           crossdock_call_error_handlers(0);
+                           const auto in_c = given([&] {
+                               return c_handle<crossdock_context>(new_handle_of(where),
+                                                                  crossdock_context_free);
+                           });
+                           const count_t rank = where.rank();
+                           const std::array<count_t, 2> two{rank, (rank + 1) % where.num_ranks()};
+                           run(in_c.get(), two);
+                       }});
+    };
+    add("c_context", [](const crossdock_context*, const auto&) {
+        const auto made =
+            made_in_c(crossdock_context_free, crossdock_context_create, MPI_COMM_WORLD, nullptr);
+        given([&] {
+            crossdock_context_close(made.get());
+            return 0;
+        });
+    });
+    const auto pattern_in_c = [](const crossdock_context* where, const auto& two) {
+        return made_in_c(crossdock_pattern_free, crossdock_pattern_from_needed_range, where, two[0],
+                         1, 1, &two[1]);
+    };
+    const auto halo_in_c = [=](const crossdock_context* where, const auto& two) {
+        const auto of = given([&] { return pattern_in_c(where, two); });
+        return made_in_c(crossdock_neighbor_exchange_free, crossdock_neighbor_exchange_create,
+                         where, of.get(), nullptr);
+    };
+    const auto shared_in_c = [](const crossdock_context* where, const auto& two) {
+        return made_in_c(crossdock_gather_scatter_free, crossdock_gather_scatter_create, where, 2,
+                         two.data(), nullptr);
+    };
+    const auto array_in_c = [](const crossdock_context* where) {
+        return made_in_c(crossdock_distributed_array_free, crossdock_distributed_array_create,
+                         where, 100, MPI_INT, nullptr);
+    };
+    const auto twin_of = [](const auto& one, auto* free, auto* duplicate) {
+        made_in_c(free, duplicate, one.get());
+    };
+    add("c_pattern", pattern_in_c);
+    add("c_neighbor", halo_in_c);
+    add("c_neighbor_duplicate", [=](const crossdock_context* where, const auto& two) {
+        twin_of(given([&] { return halo_in_c(where, two); }), crossdock_neighbor_exchange_free,
+                crossdock_neighbor_exchange_duplicate);
+    });
+    add("c_gather_scatter", shared_in_c);
+    add("c_gather_scatter_duplicate", [=](const crossdock_context* where, const auto& two) {
+        twin_of(given([&] { return shared_in_c(where, two); }), crossdock_gather_scatter_free,
+                crossdock_gather_scatter_duplicate);
+    });
+    add("c_array",
+        [=](const crossdock_context* where, const auto&) { static_cast<void>(array_in_c(where)); });
+    add("c_batch_update", [=](const crossdock_context* where, const auto& two) {
+        const auto table = given([&] { return array_in_c(where); });
+        const std::array<int, 2> ones{1, 1};
+        succeed(
+            crossdock_distributed_array_update(table.get(), 2, two.data(), ones.data(), MPI_SUM));
+    });
+    add("c_batch_prepare", [=](const crossdock_context* where, const auto& two) {
+        const auto table = given([&] { return array_in_c(where); });
+        made_in_c(crossdock_prepared_batch_free, crossdock_distributed_array_prepare, table.get(),
+                  2, two.data());
+    });
+    add("c_batch_gather", [=](const crossdock_context* where, const auto& two) {
+        const auto table = given([&] { return array_in_c(where); });
+        const auto batch = given([&] {
+            return made_in_c(crossdock_prepared_batch_free, crossdock_distributed_array_prepare,
+                             table.get(), 2, two.data());
+        });
+        const std::array<int, 2> ones{1, 1};
+        std::int64_t* offsets = nullptr;
+        void* gathered = nullptr;
+        succeed(crossdock_prepared_batch_gather(batch.get(), ones.data(), &offsets, &gathered));
+        crossdock_free(offsets);
+        crossdock_free(gathered);
+    });
+    add("c_stream", [](const crossdock_context* where, const auto&) {
+        const crossdock_stream_handler ignore = [](void*, crossdock_stream_port*, const void*,
+                                                   std::int64_t) { return 0; };
+        const auto items = made_in_c(crossdock_stream_free, crossdock_stream_create, where,
+                                     sizeof(int), ignore, nullptr, nullptr);
+        given([&] { return crossdock_stream_close(items.get()); });
+    });
+    add("c_sparse", [](const crossdock_context* where, const auto& two) {
+        const int to = static_cast<int>(two[1]), value = 7;
+        const std::int64_t length = 1;
+        std::int64_t num_messages = 0, num_values = 0, *counts = nullptr, *places = nullptr;
+        int* sources = nullptr;
+        void* values = nullptr;
+        succeed(crossdock_sparse_exchange_v_alloc(where, 1, 1, &to, &length, nullptr, MPI_INT,
+                                                  &value, &num_messages, &num_values, &sources,
+                                                  &counts, &places, &values, nullptr));
+        EXPECT_EQ(*static_cast<int*>(values), 7);
+        for (void* const one : {static_cast<void*>(sources), static_cast<void*>(counts),
+                                static_cast<void*>(places), values})
+            crossdock_free(one);
+    });
 }
 
 std::vector<operation> operations() {
@@ -471,11 +619,12 @@ std::vector<operation> operations() {
     }
     add_batches(all);
     add_ends(all);
+    add_calls_of_c(all);
     // What is found out about a communicator when it is first used.
     for (std::size_t i = 0, num = all.size(); i < num; ++i) {
         if (!all[i].run || all[i].name.starts_with("duplicate") ||
             all[i].name.starts_with("prepare") || all[i].name.starts_with("batch") ||
-            all[i].name.starts_with("close"))
+            all[i].name.starts_with("close") || all[i].name.starts_with("c_"))
             continue;
         all.push_back({"first_" + all[i].name, all[i].run, true});
     }
