@@ -187,15 +187,17 @@ crossdock_status crossdock_device_neighbor_exchange_create(
     crossdock_device_neighbor_exchange** result) {
     return guarded(context, [&] {
         const auto& where = behind(context);
-        const auto how = on_all_or_none(where.comm(), [&] {
+        auto [how, report] = on_all_or_none(where.comm(), [&] {
             required(pattern, "pattern");
             required(result, "result");
-            return behind(options);
+            return std::pair(behind(options), reporter_of(context));
         });
         const auto& p = behind(pattern);
-        *result = new crossdock_device_neighbor_exchange{
-            device::neighbor_exchange(where, p, how, driver_of(device), text_or_auto(path)),
-            p.num_items, p.num_slots, reporter_of(context)};
+        device::neighbor_exchange made(where, p, how, driver_of(device), text_or_auto(path));
+        *result = with_reserve([&] {
+            return new crossdock_device_neighbor_exchange{std::move(made), p.num_items, p.num_slots,
+                                                          std::move(report)};
+        });
     });
 }
 
@@ -259,14 +261,15 @@ crossdock_status crossdock_device_gather_scatter_create(const crossdock_context*
     return guarded(context, [&] {
         const auto& where = behind(context);
         std::span<const int64_t> given;
-        const auto how = on_all_or_none(where.comm(), [&] {
+        auto [how, report] = on_all_or_none(where.comm(), [&] {
             required(result, "result");
             given = array(ids, num_ids, "ids");
-            return behind(options);
+            return std::pair(behind(options), reporter_of(context));
         });
-        *result = new crossdock_device_gather_scatter{
-            device::gather_scatter(where, given, how, driver_of(device)), num_ids,
-            reporter_of(context)};
+        device::gather_scatter made(where, given, how, driver_of(device));
+        *result = with_reserve([&] {
+            return new crossdock_device_gather_scatter{std::move(made), num_ids, std::move(report)};
+        });
     });
 }
 

@@ -418,12 +418,17 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
         // What is set up blocks at times, and may be shared with other graphs.
         begin_set_up();
         try {
-            const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
-                                      layout.sends, sources_.ranks, layout.receives, alignment);
+            const auto p = with_reserve([&] {
+                return pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
+                                  layout.sends, sources_.ranks, layout.receives, alignment);
+            });
             if (!is_left_out()) record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
-            made = std::make_unique<planned_exchange>(*where_, p,
-                                                      call_layout{layout.sends, layout.receives},
-                                                      alignment, depth, num_plans_++);
+            made = with_reserve([&] {
+                return std::make_unique<planned_exchange>(
+                    *where_, p, call_layout{layout.sends, layout.receives}, alignment, depth,
+                    num_plans_);
+            });
+            ++num_plans_;
         } catch (const error& fault) {
             // What MPI is to say of counts that do not match, MPI says.
             if (fault.code() == errc::count_mismatch) return leave("counts do not match");

@@ -68,7 +68,7 @@ void ballot::have(MPI_Comm comm, bool is_wanted) {
     std::array<int, 2> all{is_wanted, drop_in::report::of_process() != nullptr};
     CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT, MPI_MIN, comm));
     if (all[0] == 0) return;
-    auto made = std::make_unique<ballot>(comm, all[1] != 0);
+    auto made = with_reserve([&] { return std::make_unique<ballot>(comm, all[1] != 0); });
     CROSSDOCK_MPI(MPI_Comm_set_attr(comm, ballot_key(), made.get()));
     static_cast<void>(made.release());
 }

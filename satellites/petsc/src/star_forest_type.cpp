@@ -67,13 +67,13 @@ int free_context(MPI_Comm, int, void* kept, void*) {
 // With the regions that the environment names, if they are of so many ranks.
 std::unique_ptr<context> make_context(MPI_Comm comm) {
     try {
-        return std::make_unique<context>(comm);
+        return with_reserve([&] { return std::make_unique<context>(comm); });
     } catch (const error& fault) {
         if (fault.code() != errc::invalid_topology) throw;
     }
     context_options by_node;
     by_node.topology = "node";
-    return std::make_unique<context>(comm, by_node);
+    return with_reserve([&] { return std::make_unique<context>(comm, by_node); });
 }
 
 int& context_key() {

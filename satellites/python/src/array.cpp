@@ -224,8 +224,10 @@ class array_object {
         parts->engine = agree_and_use(
             *state, read_all,
             [](const context& where, const given_options& given) {
-                return std::make_shared<array_engine>(where, given.length, given.settings,
-                                                      given.item_bytes);
+                return with_reserve([&] {
+                    return std::make_shared<array_engine>(where, given.length, given.settings,
+                                                          given.item_bytes);
+                });
             },
             same);
         return std::make_unique<array_object>(std::move(parts));
@@ -472,7 +474,8 @@ std::unique_ptr<batch_object> array_object::prepare(nb::handle indices) const {
     auto made = agree_and_use(
         *parts_->state, [&] { return integers<count_t>(indices, "indices"); },
         [engine = parts_->engine](const context&, const std::vector<count_t>& wanted) {
-            return std::make_shared<prepared_requests>(engine, wanted);
+            return with_reserve(
+                [&] { return std::make_shared<prepared_requests>(engine, wanted); });
         },
         "a prepared batch");
     return std::make_unique<batch_object>(parts_, std::move(made));

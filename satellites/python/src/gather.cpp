@@ -40,7 +40,8 @@ class gather_object : public routed_object<gather_object, gather_scatter> {
             return std::pair(integers<count_t>(ids, "ids"), options);
         };
         const auto make_it = [](const context& where, const auto& given) {
-            return std::make_shared<gather_scatter>(where, given.first, given.second);
+            return with_reserve(
+                [&] { return std::make_shared<gather_scatter>(where, given.first, given.second); });
         };
         auto made = agree_and_use(*state, read_all, make_it, "a gather-scatter");
         return std::make_unique<gather_object>(state, std::move(made));

@@ -50,7 +50,9 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
             return std::pair(object_argument<pattern>(of, "pattern", "a Pattern"), options);
         };
         const auto make_it = [](const context& where, const auto& given) {
-            return std::make_shared<neighbor_exchange>(where, given.first, given.second);
+            return with_reserve([&] {
+                return std::make_shared<neighbor_exchange>(where, given.first, given.second);
+            });
         };
         auto made = agree_and_use(*state, read_all, make_it, "a neighbor exchange");
         return std::make_unique<exchange_object>(state, std::move(made));

@@ -101,8 +101,10 @@ class stream_parts final : public stream_sink {
 
     /// Collective; blocks.
     void open(const context& where) {
-        core_ =
-            std::make_unique<stream_core>(where, settings_.channels(), *this, settings_.options);
+        core_ = with_reserve([&] {
+            return std::make_unique<stream_core>(where, settings_.channels(), *this,
+                                                 settings_.options);
+        });
     }
 
     const stream_settings& settings() const noexcept { return settings_; }
