@@ -228,9 +228,11 @@ std::optional<error> plan_runner::prepare_at_start(direction to, preparation wha
         if (forward) forward_.sizes.back() = {item_bytes};
         if (reverse) backward_.sizes.back() = {item_bytes};
     };
-    auto& state = state_of(to);
+    // A rank that failed in one direction forgets both.
     const auto failure = [&]() -> std::optional<error> {
-        if (fault || state.has_ready(item_bytes)) return fault;
+        const bool is_ready = (!forward || forward_.has_ready(item_bytes)) &&
+                              (!reverse || backward_.has_ready(item_bytes));
+        if (fault || is_ready) return fault;
         const rank_t failed = memory_->refusing_rank();
         return error(
             errc::peer_failed,
@@ -255,7 +257,7 @@ std::optional<error> plan_runner::prepare_at_start(direction to, preparation wha
         forget();
         throw;
     }
-    if (why) state.sizes.back().is_makeshift = true;
+    if (why) state_of(to).sizes.back().is_makeshift = true;
     return why;
 }
 

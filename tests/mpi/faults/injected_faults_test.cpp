@@ -21,11 +21,13 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
+#include "crossdock/discover_topology.hpp"
 #include "crossdock/distributed_array.hpp"
 #include "crossdock/extend.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/request_stream.hpp"
 #include "crossdock/sparse_exchange.hpp"
 #include "crossdock/stream.hpp"
 #include "faults/failing_calls.hpp"
@@ -176,12 +178,18 @@ void add_starts(std::vector<operation>& all) {
         });
         if (fault) std::rethrow_exception(fault);
     };
+    struct readiness {
+        const char* name;
+        preparation prepare;
+        std::size_t
+            item_bytes;  // of another size than what is exchanged: both directions are made ready at the start
+    };
     for (const char* const executor : {"persistent", "shared_memory", "auto"}) {
-        for (const auto ready : {preparation::both, preparation::lazy}) {
+        for (const auto& ready : {readiness{"", preparation::both, sizeof(double)},
+                                  readiness{"lazy_", preparation::lazy, sizeof(double)},
+                                  readiness{"new_size_", preparation::both, sizeof(float)}}) {
             for (const char* const kind : {"", "_reverse", "_datatype"}) {
-                const std::string name = std::string("start_") +
-                                         (ready == preparation::lazy ? "lazy_" : "") + executor +
-                                         kind;
+                const std::string name = std::string("start_") + ready.name + executor + kind;
                 add(name, [=, is_reverse = std::string(kind) == "_reverse",
                            has_datatype = std::string(kind) == "_datatype"](const context& where) {
                     auto halo = given([&] {
@@ -189,7 +197,10 @@ void add_starts(std::vector<operation>& all) {
                             where,
                             test::all_to_all_pattern(
                                 where.num_ranks())[static_cast<std::size_t>(where.rank())],
-                            {.route = "three_step", .executor = executor, .prepare = ready});
+                            {.route = "three_step",
+                             .executor = executor,
+                             .item_bytes = ready.item_bytes,
+                             .prepare = ready.prepare});
                     });
                     // Values of the datatype lie apart.
                     const std::size_t step = has_datatype ? 2 : 1;
@@ -581,6 +592,48 @@ std::vector<operation> operations() {
         });
         const auto found = pattern_from_needed(where, 2 * where.rank(), 2, needed);
         EXPECT_EQ(found.num_slots, 2);
+    });
+    const auto halo_of = [=](const context& where) {
+        return given(
+            [&] { return neighbor_exchange(where, mine(where), {.route = "three_step"}); });
+    };
+    add("updated", [=](const context& where) {
+        const auto halo = halo_of(where);
+        const auto again = halo.updated(mine(where), {});
+    });
+    add("forward_records", [=](const context& where) {
+        auto halo = halo_of(where);
+        const auto items = given([&] {
+            item_records<int> made;
+            for (count_t i = 1; i <= halo.plan().num_items(); ++i) made.offsets.push_back(2 * i);
+            made.values.resize(static_cast<std::size_t>(made.offsets.back()));
+            return made;
+        });
+        const auto slots = halo.forward_records(items);
+        EXPECT_EQ(slots.offsets.back(), 2 * halo.plan().num_slots());
+    });
+    add("flag_duplicates", [](const context& where) {
+        std::array<count_t, 2> ids{7, 8 + where.rank()};
+        flag_duplicates(where, ids);
+        EXPECT_EQ(ids[0], where.rank() == 0 ? 7 : -7);
+    });
+    add("discovered_topology", [](const context& where) {
+        static_cast<void>(discover_topology(where));
+        EXPECT_EQ(gather_topology(where, where.rank() % 2).num_regions(),
+                  std::min(where.num_ranks(), 2));
+    });
+    add("pattern_written", [=](const context& where) {
+        static const auto file = given(
+            [] { return testing::TempDir() + "faults" + std::to_string(getppid()) + ".mtx"; });
+        write_pattern(where, mine(where), file);
+    });
+    add("request_stream", [](const context& where) {
+        request_stream<int, int> asking(
+            where, [](auto&, auto, auto) {}, [](auto&, auto, auto) {});
+        given([&] {
+            asking.close();
+            return 0;
+        });
     });
     add("gather_scatter", [](const context& where) {
         const auto ids = given([&] {
