@@ -169,7 +169,8 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
 }
 
 call_side::~call_side() {
-    for (auto& type : own_types_) PMPI_Type_free(&type);
+    for (auto& type : own_types_)
+        if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
 }
 
 call_side::call_side(call_side&& other) noexcept
@@ -190,8 +191,10 @@ void call_side::keep_types() {
         if (one.type != known) {
             known = own = one.type;
             if (!is_named(known)) {
+                resize_with_reserve(own_types_, own_types_.size() + 1);
+                own_types_.back() = MPI_DATATYPE_NULL;
                 CROSSDOCK_MPI(MPI_Type_dup(known, &own));
-                own_types_.push_back(own);
+                own_types_.back() = own;
             }
         }
         one.type = own;

@@ -1,6 +1,7 @@
 #include "call.hpp"
 
 #include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,11 @@ struct alltoallw_arguments {
 class exchange_of_mpi {
   public:
     explicit exchange_of_mpi(const neighbor_call& call)
-        : sends_(call.sends), receives_(call.receives) {
+        : sends_(with_reserve([&] { return alltoallw_arguments(call.sends); })),
+          receives_(with_reserve([&] { return alltoallw_arguments(call.receives); })) {
+        with_reserve([&] {
+            requests_.reserve(1 + call.sends.blocks().size() + call.receives.blocks().size());
+        });
         if (!call.on->has_topology()) {
             send_alone(call);
             return;
@@ -130,20 +135,20 @@ void begin(neighbor_call call, call_form form, Complete complete) {
         neighbor_call call;
         std::optional<graph::turn> turn;
     };
-    const auto kept = std::make_shared<state>(std::move(call));
+    const auto kept = with_reserve([&] { return std::make_shared<state>(std::move(call)); });
     kept->turn.emplace(*kept->call.on);
-    progress_engine::of_process().start(
-        [kept, form, complete] {
-            int code = MPI_SUCCESS;
-            try {
-                exchange_in_turn(kept->call, *kept->turn, form);
-            } catch (...) {
-                code = current_code();
-            }
-            kept->turn->end();
-            complete(*kept->call.on, code);
-        },
-        form == call_form::nonblocking);
+    const auto body = [kept, form, complete] {
+        int code = MPI_SUCCESS;
+        try {
+            exchange_in_turn(kept->call, *kept->turn, form);
+        } catch (...) {
+            code = current_code();
+        }
+        kept->turn->end();
+        complete(*kept->call.on, code);
+    };
+    progress_engine::of_process().start(with_reserve([&] { return std::function<void()>(body); }),
+                                        form == call_form::nonblocking);
 }
 
 }  // namespace
@@ -205,17 +210,19 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
     auto& all = own_requests::of_process();
     if (auto* const ready =
             call.on->find_ready(call.layouts(), call.kind, call_form::nonblocking)) {
-        auto made = std::make_unique<exchange_with_request>(std::move(call), *ready);
+        auto made = with_reserve(
+            [&] { return std::make_unique<exchange_with_request>(std::move(call), *ready); });
         *request = made->make_request(MPI_Irecv);
-        auto& one = *(all.planned[*request] = std::move(made));
+        auto& one =
+            *(with_reserve([&]() -> auto& { return all.planned[*request]; }) = std::move(made));
         all.count(*request, 1);
         one.start();
         return MPI_SUCCESS;
     }
-    auto made = std::make_unique<own_request>();
+    auto made = with_reserve([] { return std::make_unique<own_request>(); });
     const auto handle = made->receive_by(MPI_Irecv);
     *request = handle;
-    all.in_bodies[handle] = std::move(made);
+    with_reserve([&]() -> auto& { return all.in_bodies[handle]; }) = std::move(made);
     all.count(handle, 1);
     begin(std::move(call), call_form::nonblocking, [&all, handle](const graph& on, int code) {
         const auto done = all.in_bodies.extract(handle);
@@ -234,29 +241,29 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     bool is_complete = false;
     {
         const progress_engine::access alone;
-        const auto turn = std::make_shared<graph::turn>(*call.on);
-        engine.start(
-            [&, turn] {
-                try {
-                    turn->wait();
-                    plan = call.on->make_plan(call.layouts(), call.kind, call_form::persistent, 1,
-                                              call.facts);
-                } catch (...) {
-                    code = current_code();
-                }
-                turn->end();
-                is_complete = true;
-            },
-            false);
+        const auto turn = with_reserve([&] { return std::make_shared<graph::turn>(*call.on); });
+        const auto body = [&, turn] {
+            try {
+                turn->wait();
+                plan = call.on->make_plan(call.layouts(), call.kind, call_form::persistent, 1,
+                                          call.facts);
+            } catch (...) {
+                code = current_code();
+            }
+            turn->end();
+            is_complete = true;
+        };
+        engine.start(with_reserve([&] { return std::function<void()>(body); }), false);
     }
     engine.run_until([&] { return is_complete; });
     if (code != MPI_SUCCESS) return code;
     if (!plan) return std::nullopt;
     const progress_engine::access alone;
-    auto made = std::make_unique<exchange_with_request>(std::move(call), std::move(plan));
+    auto made = with_reserve(
+        [&] { return std::make_unique<exchange_with_request>(std::move(call), std::move(plan)); });
     *request = made->make_request(MPI_Recv_init);
     auto& all = own_requests::of_process();
-    all.planned[*request] = std::move(made);
+    with_reserve([&]() -> auto& { return all.planned[*request]; }) = std::move(made);
     all.count(*request, 1);
     return MPI_SUCCESS;
 }

@@ -186,14 +186,17 @@ MPI_Comm split(MPI_Comm user, int color) {
 
 // All that set-ups need, by one of items to the next rank; nonblocking calls must not make any.
 void make_communicators(const context& where) {
-    pattern ring;
-    ring.rank = where.rank();
-    ring.num_ranks = where.num_ranks();
-    ring.num_items = ring.num_slots = num_ring_items;
-    std::vector<count_t> all(num_ring_items);
-    std::iota(all.begin(), all.end(), count_t{0});
-    ring.sends.append((ring.rank + 1) % ring.num_ranks, all);
-    ring.receives.append((ring.rank + ring.num_ranks - 1) % ring.num_ranks, all);
+    const auto ring = with_reserve([&] {
+        pattern made;
+        made.rank = where.rank();
+        made.num_ranks = where.num_ranks();
+        made.num_items = made.num_slots = num_ring_items;
+        std::vector<count_t> all(num_ring_items);
+        std::iota(all.begin(), all.end(), count_t{0});
+        made.sends.append((made.rank + 1) % made.num_ranks, all);
+        made.receives.append((made.rank + made.num_ranks - 1) % made.num_ranks, all);
+        return made;
+    });
     neighbor_options options;
     options.item_bytes = ring_item_bytes;
     options.prepare = preparation::forward;
@@ -220,7 +223,7 @@ struct shared_place {
 };
 
 std::optional<shared_place>& shared() {
-    static auto& one = *new std::optional<shared_place>;
+    static auto& one = *with_reserve([] { return new std::optional<shared_place>; });
     return one;
 }
 
@@ -228,14 +231,15 @@ std::optional<shared_place>& shared() {
 
 void graph::attach(MPI_Comm user) {
     if (user == MPI_COMM_NULL || progress_engine::is_finalizing()) return;
-    auto found = neighbors_of(user);
+    auto found = with_reserve([&] { return neighbors_of(user); });
     if (!found) return;
     const auto agreed =
         agree_on_graph(user, !found->sources.ranks.empty() || !found->destinations.ranks.empty());
     if (agreed.place == progress_place::nowhere) return;
-    keep(user, topology_key(),
-         std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations),
-                                 true, agreed));
+    keep(user, topology_key(), with_reserve([&] {
+             return std::make_shared<graph>(user, std::move(found->sources),
+                                            std::move(found->destinations), true, agreed);
+         }));
 }
 
 const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
@@ -251,10 +255,16 @@ const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) 
     const meeting all_are_here(user);
     const auto agreed = agree_on_graph(user, true);
     if (agreed.place == progress_place::nowhere) return nullptr;
-    std::vector<rank_t> ranks(static_cast<std::size_t>(size_of(user)));
-    std::iota(ranks.begin(), ranks.end(), 0);
-    const neighbors all(std::move(ranks));
-    keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false, agreed));
+    auto [from, to] = with_reserve([&] {
+        std::vector<rank_t> ranks(static_cast<std::size_t>(size_of(user)));
+        std::iota(ranks.begin(), ranks.end(), 0);
+        const neighbors all(std::move(ranks));
+        return std::pair(all, all);
+    });
+    keep(user, all_ranks_key(), with_reserve([&, &sources = from, &destinations = to] {
+             return std::make_shared<graph>(user, std::move(sources), std::move(destinations),
+                                            false, agreed);
+         }));
     return kept_with(user, all_ranks_key());
 }
 
@@ -269,8 +279,9 @@ void graph::make_wanted(MPI_Comm user) noexcept try {
 void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {
     close_before_finalize();
     const progress_engine::access alone;
-    all_graphs().push_back(made);
-    CROSSDOCK_MPI(MPI_Comm_set_attr(user, key, new std::shared_ptr<graph>(made)));
+    with_reserve([&] { all_graphs().push_back(made); });
+    CROSSDOCK_MPI(MPI_Comm_set_attr(
+        user, key, with_reserve([&] { return new std::shared_ptr<graph>(made); })));
 }
 
 const std::shared_ptr<graph>* graph::of(MPI_Comm user) { return kept_with(user, topology_key()); }
@@ -294,7 +305,7 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
         bare = split(user, has_neighbors() ? 0 : rank + 1);
     has_all_ranks_ = bare == MPI_COMM_NULL || size_of(bare) == size_of(user);
     if (!has_all_ranks_) {
-        members.resize(static_cast<std::size_t>(size_of(bare)));
+        resize_with_reserve(members, static_cast<std::size_t>(size_of(bare)));
         CROSSDOCK_MPI(PMPI_Allgather(&rank, 1, MPI_INT, members.data(), 1, MPI_INT, bare));
         sources_.number_among(members);
         destinations_.number_among(members);
@@ -308,9 +319,10 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
     same_ = has_topology_ ? same_grid(user, same_ranks) : bare;
     if (shares_context_) {
         if (!shared()) shared().emplace(user);
-        where_ = shared()->where;
+        with_reserve([&] { where_ = shared()->where; });
     } else {
-        where_.emplace(context_for(bare, named_regions(members, size_of(user))));
+        const auto regions = with_reserve([&] { return named_regions(members, size_of(user)); });
+        where_.emplace(context_for(bare, regions));
         make_communicators(*where_);
     }
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
@@ -355,11 +367,13 @@ graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_
         if (facts != nullptr) facts->why_none = not_on_host;
     }
     if (step.slot == repetition::no_slot) return {nullptr, step.is_asked};
-    if (std::exchange(state.round, step.round) != step.round)
+    if (std::exchange(state.round, step.round) != step.round) {
+        with_reserve([&] { state.old.reserve(state.old.size() + state.plans.size()); });
         std::ranges::move(std::exchange(state.plans, {}), std::back_inserter(state.old));
+    }
     const auto slot = static_cast<std::size_t>(step.slot);
     if (slot == state.plans.size()) {
-        state.plans.emplace_back();
+        with_reserve([&] { state.plans.emplace_back(); });
         try {
             state.plans.back() = make_plan(layout, kind, form, most_under_way, facts);
         } catch (...) {
@@ -448,15 +462,18 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
                   nullptr};
         const bool is_used = is_to_be_used(before->seconds);
         if (facts != nullptr) {
-            auto found = std::make_shared<plan_facts>(facts_of(
-                *where_, made->plan(), destinations_.ranks, layout.sends.lengths, before->seconds));
+            auto found = with_reserve([&] {
+                return std::make_shared<plan_facts>(
+                    facts_of(*where_, made->plan(), destinations_.ranks, layout.sends.lengths,
+                             before->seconds));
+            });
             found->is_used = is_used;
             found->why = is_forced_ ? "asked for"
                          : is_used  ? "faster than MPI"
                                     : "not faster than MPI";
             before->facts = std::move(found);
         }
-        if (trials().size() < most_known_trials) trials().push_back(*before);
+        if (trials().size() < most_known_trials) append_with_reserve(trials(), *before);
     }
     if (facts != nullptr) {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -570,17 +587,17 @@ bool graph::agrees_to_close() const noexcept {
 
 void graph::close_later(const std::shared_ptr<graph>& one) {
     one->is_closing_ = true;
-    progress_engine::of_process().start(
-        [one] {
-            try {
-                one->close();
-            } catch (...) {
-                // MPI_Finalize frees the rest.
-            }
-            std::erase(all_graphs(), one);
-            one->is_closed_ = true;
-        },
-        true);
+    const auto close = [one] {
+        try {
+            one->close();
+        } catch (...) {
+            // MPI_Finalize frees the rest.
+        }
+        std::erase(all_graphs(), one);
+        one->is_closed_ = true;
+    };
+    progress_engine::of_process().start(with_reserve([&] { return std::function<void()>(close); }),
+                                        true);
 }
 
 // What is left is freed here, whatever persistent requests there are.

@@ -14,7 +14,12 @@ std::vector<int>& free_tags() {
 int take_tag() {
     static int next_tag = 0;
     auto& tags = free_tags();
-    if (tags.empty()) tags.push_back(next_tag++);
+    if (tags.empty()) {
+        // All of them come back without need of memory.
+        const auto num_tags = static_cast<std::size_t>(next_tag) + 1;
+        if (tags.capacity() < num_tags) tags.reserve(2 * num_tags);
+        tags.push_back(next_tag++);
+    }
     const int taken = tags.back();
     tags.pop_back();
     return taken;

@@ -131,7 +131,7 @@ void progress_engine::count_under_way() {
 
 void progress_engine::start(std::function<void()> body, bool is_nonblocking) {
     ask_mpi_to_call();
-    if (idle_.empty()) idle_.push_back(std::make_unique<running>());
+    if (idle_.empty()) with_reserve([&] { idle_.push_back(std::make_unique<running>()); });
     fibers_.splice(fibers_.end(), idle_, idle_.begin());
     auto& one = *fibers_.back();
     one.stack.begin(std::move(body));
@@ -145,7 +145,7 @@ void progress_engine::start(std::function<void()> body, bool is_nonblocking) {
 
 void progress_engine::watch(watched& one) {
     ask_mpi_to_call();
-    watched_.push_back(&one);
+    with_reserve([&] { watched_.push_back(&one); });
     count_under_way();
 }
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock::drop_in {
 
 namespace {
@@ -39,7 +41,10 @@ repetition::step repetition::next(const std::vector<count_t>& sends,
                                   const std::vector<count_t>& receives) {
     const auto number = num_calls_++;
     if (period_ == 0) {
-        observe({sends, receives});
+        observe(with_reserve([&] {
+            history_.reserve(max_period);
+            return edge_lengths{sends, receives};
+        }));
         return {no_slot, round_, std::ranges::count(asked_watched, num_calls_) > 0};
     }
     ++num_since_asked_;

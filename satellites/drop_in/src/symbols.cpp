@@ -86,7 +86,9 @@ call_facts* facts_of(const call_site& site, const graph& on, call_form form) {
     if (!on.has_report()) return nullptr;
     auto* const all = report::of_process();
     const progress_engine::access alone;
-    auto& facts = all->of_call(on.number(), site.function, site.address);
+    auto& facts = crossdock::with_reserve([&]() -> auto& {
+        return all->of_call(on.number(), site.function, site.address);
+    });
     facts.rank = on.where().rank();
     facts.num_ranks = on.where().num_ranks();
     if (form != call_form::persistent) ++facts.num_calls;
@@ -124,19 +126,24 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
         if (form != call_form::persistent && leaves(on, kind, form, facts)) {
             code = own(on.as_called());
         } else {
-            auto send_blocks = sends.blocks(on.destinations());
-            auto receive_blocks = receives.blocks(on.sources());
-            if (!is_plain(send_blocks) || !is_plain(receive_blocks)) {
+            auto call = crossdock::with_reserve([&]() -> std::optional<neighbor_call> {
+                auto send_blocks = sends.blocks(on.destinations());
+                auto receive_blocks = receives.blocks(on.sources());
+                if (!is_plain(send_blocks) || !is_plain(receive_blocks)) return std::nullopt;
+                return neighbor_call{
+                    *kept,
+                    {const_cast<void*>(sends.buffer), std::move(send_blocks),
+                     kind == block_kind::shared},
+                    {const_cast<void*>(receives.buffer), std::move(receive_blocks), false},
+                    kind,
+                    facts};
+            });
+            if (!call) {
                 const progress_engine::access alone;
                 if (facts != nullptr) facts->why_none = "wrong arguments";
                 return own(comm);
             }
-            code = perform({*kept,
-                            {const_cast<void*>(sends.buffer), std::move(send_blocks),
-                             kind == block_kind::shared},
-                            {const_cast<void*>(receives.buffer), std::move(receive_blocks), false},
-                            kind,
-                            facts});
+            code = perform(std::move(*call));
             // Ranks without neighbors may leave calls on the user's communicator out.
             if (!code && !on.has_all_ranks()) code = own(on.as_called());
         }
