@@ -25,14 +25,16 @@ TESTS = ("MemoryThatIsRefusedOnOneRankFailsOnAllOrNone", "CallsThatFailOnOneRank
          "CallsThatFailAgainFailOnAllOrNone")
 # What the rows of the table are: the first that an operation's name fits.
 ROWS = (("contexts, made and closed", "context|close_context"),
-        ("neighbor exchanges, set up", "neighbor|duplicate|prepare|found"),
-        ("neighbor exchanges, started and waited for", "start_(lazy_)?(persistent|shared_memory|auto)"),
+        ("neighbor exchanges, set up", "neighbor|duplicate|prepare|found|updated"),
+        ("neighbor exchanges, started and waited for",
+         "start_((lazy|new_size)_)?(persistent|shared_memory|auto)|forward_records"),
         ("sparse exchanges", "sparse"),
         ("arrays, made and closed", "array|close_array"),
-        ("batches", "batch"),
-        ("gather-scatters", "gather|start_gather"),
-        ("streams", "stream|start_stream|close_stream"),
-        ("patterns", "pattern"))
+        ("batches", "batch|start_batch"),
+        ("gather-scatters", "gather|start_gather|flag_duplicates"),
+        ("streams", "stream|start_stream|close_stream|request_stream"),
+        ("patterns and topologies", "pattern|discovered_topology"),
+        ("all these in C", "c_"))
 COUNTED = ("tried", "thrown", "told")
 REFUSED = {"memory": "memory", "call": "calls of MPI", "question": "calls of MPI"}
 
