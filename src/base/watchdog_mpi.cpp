@@ -232,7 +232,7 @@ void stop_watchdog() noexcept {
 void meet_if_watched(const communicator& comm) try {
     const auto* const asked = comm.is_open() ? comm.find_resource<environment>() : nullptr;
     if (!asked) return;
-    const auto watch = read_options(asked->watchdog().c_str());
+    const auto watch = with_reserve([&] { return read_options(asked->watchdog().c_str()); });
     if (!watch || !watch->throws) return;
     const watched_wait now(watchdog::call_or("a collective call"), &any_leavable_wait);
     comm.wait_for_all();

@@ -175,7 +175,7 @@ crossdock_status crossdock_distributed_array_create(const crossdock_context* con
         });
         agree(where.comm(), std::nullopt, static_cast<std::int64_t>(equal_writes),
               agreement_text(equal_writes));
-        // As the array of C++.
+        // What runs out of memory beside others throws another error, so nothing is made twice.
         made.engine = crossdock::with_reserve([&] {
             return std::make_shared<array_engine>(where, num_entries, settings,
                                                   made.type.item_bytes());

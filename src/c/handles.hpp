@@ -157,7 +157,8 @@ auto values_of(Handle* const* handles, count_t length, const char* what) {
     return values;
 }
 
-/// @brief Gives a new handle through `result`. Other ranks have theirs.
+/// @brief Gives a new handle through `result`, of parts that other ranks have, too.
+/// @tparam Handle  what it makes with other ranks throws no std::bad_alloc
 template <class Handle, class... Parts>
 void give(Handle** result, Parts&&... parts) {
     *result = with_reserve([&] { return new Handle{std::forward<Parts>(parts)...}; });

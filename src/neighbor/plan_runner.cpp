@@ -257,7 +257,8 @@ std::optional<error> plan_runner::prepare_at_start(direction to, preparation wha
         forget();
         throw;
     }
-    if (why) state_of(to).sizes.back().is_makeshift = true;
+    if (why && forward) forward_.sizes.back().is_makeshift = true;
+    if (why && reverse) backward_.sizes.back().is_makeshift = true;
     return why;
 }
 

@@ -76,7 +76,7 @@ def try_reader(reader, arguments):
     if reader == "result_json":
         executions, said = fuzz_results(arguments.seconds, arguments.executions)
         return {"reader": reader, "executions": executions}, said
-    one, said, also = {"reader": reader}, None, []
+    one, said, also = {"reader": reader, "executions": 0}, None, []
     if arguments.fast:
         one["fast"], said = fuzz(arguments.fast, reader, arguments.seconds, arguments.executions)
         also = corpora(arguments.fast, reader)[:1]
@@ -128,6 +128,8 @@ def main():
         return 0
     if arguments.build is None:
         parser.error("give a build folder")
+    if (arguments.fast is None) != (arguments.executions is None):
+        parser.error("--fast and --executions go together")
     record, num_broken = [], 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for one, said in pool.map(lambda reader: try_reader(reader, arguments), arguments.only):

@@ -19,7 +19,7 @@ int current_code() noexcept {
 context context_for(MPI_Comm comm, const std::string& topology) {
     context_options options;
     options.report = "0";  // CROSSDOCK_REPORT asks for that of calls
-    options.topology = topology;
+    with_reserve([&] { options.topology = topology; });
     try {
         return context(comm, options);
     } catch (const error& fault) {

@@ -215,7 +215,9 @@ struct shared_place {
         where.emplace(context_for(bare));
         CROSSDOCK_MPI(PMPI_Comm_free(&bare));
         make_communicators(*where);
-        static_cast<void>(asked_untried_route(*where, automatic_route));  // read once
+        with_reserve([&] {
+            static_cast<void>(asked_untried_route(*where, automatic_route));  // read once
+        });
     }
 
     std::optional<context> where;
@@ -325,7 +327,8 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
         where_.emplace(context_for(bare, regions));
         make_communicators(*where_);
     }
-    is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
+    is_forced_ = with_reserve(
+        [&] { return asked_untried_route(*where_, automatic_route) != automatic_route; });
     for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
     if (has_topology_ && bare != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&bare));
 }
@@ -436,13 +439,13 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
                 return pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
                                   layout.sends, sources_.ranks, layout.receives, alignment);
             });
-            if (!is_left_out()) record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
+            const int plan_number = num_plans_++;
+            if (!is_left_out()) record_pattern(*where_, p, number_, plan_number, 1 << alignment);
             made = with_reserve([&] {
                 return std::make_unique<planned_exchange>(
                     *where_, p, call_layout{layout.sends, layout.receives}, alignment, depth,
-                    num_plans_);
+                    plan_number);
             });
-            ++num_plans_;
         } catch (const error& fault) {
             // What MPI is to say of counts that do not match, MPI says.
             if (fault.code() == errc::count_mismatch) return leave("counts do not match");

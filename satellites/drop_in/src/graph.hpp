@@ -69,6 +69,7 @@ class graph {
     static void make_wanted(MPI_Comm user) noexcept;
 
     /// @param has_topology  `user` is a topology; otherwise its neighbors are all ranks
+    /// @throws nothing for want of memory, since the other ranks go on
     graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,
           const graph_terms& agreed);
 

@@ -94,7 +94,7 @@ bool is_grid(MPI_Comm comm) { return topology_kind(comm) == MPI_CART; }
 
 MPI_Comm same_grid(MPI_Comm comm, MPI_Comm bare) {
     if (!is_grid(comm)) return MPI_COMM_NULL;
-    const grid_shape grid(comm);
+    const auto grid = with_reserve([&] { return grid_shape(comm); });
     MPI_Comm made = MPI_COMM_NULL;
     CROSSDOCK_MPI(PMPI_Cart_create(bare, static_cast<int>(grid.extents.size()), grid.extents.data(),
                                    grid.are_periodic.data(), 0, &made));

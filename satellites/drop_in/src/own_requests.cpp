@@ -47,15 +47,15 @@ void own_requests::complete(const own_request& request, const graph& on, int cod
     request.complete(code != MPI_SUCCESS);
 }
 
-exchange_with_request::exchange_with_request(neighbor_call call,
+exchange_with_request::exchange_with_request(neighbor_call&& call,
                                              planned_exchange::instance& exchange)
     : call_(std::move(call)),
       exchange_(exchange),
       is_visible_(true),
       is_as_planned_(exchange_.lies_as_planned(call_.sends, call_.receives)) {}
 
-exchange_with_request::exchange_with_request(neighbor_call call,
-                                             std::unique_ptr<planned_exchange> plan)
+exchange_with_request::exchange_with_request(neighbor_call&& call,
+                                             std::unique_ptr<planned_exchange>&& plan)
     : call_(std::move(call)),
       plan_(std::move(plan)),
       exchange_(plan_->next_instance(call_form::persistent)),

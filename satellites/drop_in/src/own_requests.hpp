@@ -23,8 +23,8 @@ namespace crossdock::drop_in {
 /// @brief An exchange along a plan: of a persistent request, or of one nonblocking call.
 class exchange_with_request final : private watched {
   public:
-    exchange_with_request(neighbor_call call, planned_exchange::instance& exchange);
-    exchange_with_request(neighbor_call call, std::unique_ptr<planned_exchange> plan);
+    exchange_with_request(neighbor_call&& call, planned_exchange::instance& exchange);
+    exchange_with_request(neighbor_call&& call, std::unique_ptr<planned_exchange>&& plan);
     ~exchange_with_request();
     exchange_with_request(const exchange_with_request&) = delete;
     exchange_with_request& operator=(const exchange_with_request&) = delete;
@@ -57,6 +57,7 @@ class exchange_with_request final : private watched {
     bool advance() override;
     void end(int code);
 
+    own_request request_;  // the only one that needs memory: arguments are not taken before
     neighbor_call call_;
     std::unique_ptr<planned_exchange> plan_;  // of a persistent request
     planned_exchange::instance& exchange_;
@@ -68,7 +69,6 @@ class exchange_with_request final : private watched {
     bool is_along_plan_ =
         false;  // afterwards another call may go along it, while messages of edges are under way
     std::optional<edge_messages> others_;
-    own_request request_;
 };
 
 /// @brief The requests of this process that the user holds, but for those that are not persistent and complete.

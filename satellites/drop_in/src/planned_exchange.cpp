@@ -250,8 +250,9 @@ void planned_exchange::instance::start(const call_side& sends, const call_side& 
 
 bool planned_exchange::instance::is_active() noexcept {
     try {
-        if (is_left_) is_left_ = !exchange_.test();
-    } catch (...) {  // its call has told of a failure
+        if (std::exchange(is_left_, false)) is_left_ = !exchange_.test();
+    } catch (...) {  // its call, which has ended, had an error to tell of
+        is_left_ = exchange_.is_active();
     }
     return exchange_.is_active();
 }

@@ -132,9 +132,8 @@ void crystal_init(crystal* cr, const comm* comm) {
     succeeds([&] {
         auto& made = required(cr, "cr");
         made.communicator = nullptr;
-        auto where = crossdock::with_reserve([&] {
-            return std::make_unique<shared>(crossdock::context_of(required(comm, "comm").c));
-        });
+        const shared found = crossdock::context_of(required(comm, "comm").c);
+        auto where = crossdock::with_reserve([&] { return std::make_unique<shared>(found); });
         comm_dup(&made.comm, comm);
         buffer_init(&made.data, 0);
         buffer_init(&made.work, 0);

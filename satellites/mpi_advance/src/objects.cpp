@@ -44,8 +44,8 @@ int do_nothing(const void* object, const char* what) {
 template <class Body>
 int with_new_comm(MPIL_Comm** result, MPI_Comm of, Body&& body) {
     return returned([&] {
-        auto made =
-            crossdock::with_reserve([&] { return std::make_unique<MPIL_Comm>(context_of(of)); });
+        const auto where = context_of(of);
+        auto made = crossdock::with_reserve([&] { return std::make_unique<MPIL_Comm>(where); });
         on_all_or_none(made->where.comm(), [&] {
             require(result, "the result");
             body(*made);

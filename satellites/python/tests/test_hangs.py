@@ -17,7 +17,7 @@ only_with_others = pytest.mark.skipif(COMM.size == 1, reason="nobody waits")
 @pytest.fixture
 def impatient(monkeypatch):
     """A context whose waits time out."""
-    monkeypatch.setenv("CROSSDOCK_WATCHDOG", "1:throw:" + os.devnull)
+    monkeypatch.setenv("CROSSDOCK_WATCHDOG", "2:throw:" + os.devnull)
     made = Context(COMM)
     yield made
     made.close()
@@ -31,12 +31,16 @@ def test_a_wait_that_times_out_can_be_made_again(impatient):
             COMM.recv(source=0)
         halo.start(items, out)
         if COMM.rank == 0:
-            with pytest.raises(crossdock.TimeoutError, match=f"^rank 0 of {COMM.size} waits | in exchange 1 of"):
+            with pytest.raises(crossdock.TimeoutError, match=rf"^rank 0 of {COMM.size} waits \| in exchange 1 of"):
                 halo.wait()
             assert halo.is_active
             for other in range(1, COMM.size):
                 COMM.send(None, other)
-        halo.wait()
+        while halo.is_active:
+            try:
+                halo.wait()
+            except crossdock.TimeoutError:  # the machine is slow
+                pass
         assert out.tolist() == [(COMM.rank - 1) % COMM.size, (COMM.rank + 1) % COMM.size]
 
 

@@ -211,11 +211,14 @@ class prepared_requests {
                        Exchange&& exchange) {
         const auto& ends = offsets();
         const std::size_t item_bytes = engine().item_bytes();
-        auto gathered = part_of_start(false, [&] {
-            return std::vector<std::byte>(static_cast<std::size_t>(ends.back()) * item_bytes);
-        });
-        gather(values, gathered);
-        part_of_start(true, [&, value = gathered.data()]() mutable {
+        std::vector<std::byte> gathered;
+        // Whoever cannot do the first half fails in the second, too, for which others may wait already.
+        part_of_start(true, [&] {
+            part_of_start(false, [&] {
+                gathered.resize(static_cast<std::size_t>(ends.back()) * item_bytes);
+            });
+            gather(values, gathered);
+            std::byte* value = gathered.data();
             for (std::size_t e = 0; e + 1 < ends.size(); ++e) {
                 for (count_t k = ends[e]; k < ends[e + 1]; ++k, value += item_bytes)
                     exchange(e, value);
