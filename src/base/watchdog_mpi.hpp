@@ -14,8 +14,8 @@ void check_watchdog();
 /// @brief No context is open any more.
 void stop_watchdog() noexcept;
 
-/// @brief With CROSSDOCK_WATCHDOG=SECONDS:throw, waits until all ranks are here, before anything is done that nobody can
-/// leave.
+/// @brief With CROSSDOCK_WATCHDOG=SECONDS:throw, waits until all ranks are here, before anything is done that nobody
+/// can leave.
 /// @par Collective
 /// Yes; blocks then.
 /// @throws error(errc::timeout)  on the ranks that have waited too long; the communicator is closed
