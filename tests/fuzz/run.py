@@ -45,16 +45,12 @@ def corpora(build, reader):
     return [str(found), str(HERE / "corpus" / reader)]
 
 
-def until(seconds, executions):
-    """The options of libFuzzer."""
-    return [f"-max_total_time={seconds}"] if executions is None else [f"-runs={executions}"]
-
-
 def fuzz(build, reader, seconds, executions=None, also=()):
     """Executions, and what was said if the reader broke."""
     _, most_bytes = READERS[reader]
+    until = f"-max_total_time={seconds}" if executions is None else f"-runs={executions}"
     done = subprocess.run(
-        [build / "tests/fuzz" / f"fuzz_{reader}", *until(seconds, executions), f"-max_len={most_bytes}", "-seed=1",
+        [build / "tests/fuzz" / f"fuzz_{reader}", until, f"-max_len={most_bytes}", "-seed=1",
          "-print_final_stats=1", "-timeout=10", "-rss_limit_mb=2048", f"-artifact_prefix={build}/inputs/{reader}-",
          *corpora(build, reader), *also], capture_output=True, text=True, errors="replace", check=False)
     number = re.search(r"number_of_executed_units: (\d+)", done.stderr)

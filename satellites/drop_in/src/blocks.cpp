@@ -169,8 +169,7 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
 }
 
 call_side::~call_side() {
-    for (auto& type : own_types_)
-        if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
+    for (auto& type : own_types_) PMPI_Type_free(&type);
 }
 
 call_side::call_side(call_side&& other) noexcept
@@ -191,10 +190,9 @@ void call_side::keep_types() {
         if (one.type != known) {
             known = own = one.type;
             if (!is_named(known)) {
-                resize_with_reserve(own_types_, own_types_.size() + 1);
-                own_types_.back() = MPI_DATATYPE_NULL;
+                with_reserve([&] { own_types_.reserve(own_types_.size() + 1); });
                 CROSSDOCK_MPI(MPI_Type_dup(known, &own));
-                own_types_.back() = own;
+                own_types_.push_back(own);
             }
         }
         one.type = own;

@@ -1,7 +1,6 @@
 #include "call.hpp"
 
 #include <exception>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -147,8 +146,7 @@ void begin(neighbor_call call, call_form form, Complete complete) {
         kept->turn->end();
         complete(*kept->call.on, code);
     };
-    progress_engine::of_process().start(with_reserve([&] { return std::function<void()>(body); }),
-                                        form == call_form::nonblocking);
+    progress_engine::of_process().start(body, form == call_form::nonblocking);
 }
 
 }  // namespace
@@ -253,7 +251,7 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
             turn->end();
             is_complete = true;
         };
-        engine.start(with_reserve([&] { return std::function<void()>(body); }), false);
+        engine.start(body, false);
     }
     engine.run_until([&] { return is_complete; });
     if (code != MPI_SUCCESS) return code;

@@ -599,8 +599,7 @@ void graph::close_later(const std::shared_ptr<graph>& one) {
         std::erase(all_graphs(), one);
         one->is_closed_ = true;
     };
-    progress_engine::of_process().start(with_reserve([&] { return std::function<void()>(close); }),
-                                        true);
+    progress_engine::of_process().start(close, true);
 }
 
 // What is left is freed here, whatever persistent requests there are.

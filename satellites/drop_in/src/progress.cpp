@@ -129,7 +129,7 @@ void progress_engine::count_under_way() {
     num_under_way_.store(fibers_.size() + watched_.size(), std::memory_order_relaxed);
 }
 
-void progress_engine::start(std::function<void()> body, bool is_nonblocking) {
+void progress_engine::start_function(std::function<void()> body, bool is_nonblocking) {
     ask_mpi_to_call();
     if (idle_.empty()) with_reserve([&] { idle_.push_back(std::make_unique<running>()); });
     fibers_.splice(fibers_.end(), idle_, idle_.begin());

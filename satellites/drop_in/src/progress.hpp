@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "fiber.hpp"
 
 namespace crossdock::drop_in {
@@ -75,9 +76,12 @@ class progress_engine final : private suspension {
     static bool is_inside() noexcept { return is_inside_; }
 
     /// @brief Runs `body` until it waits for the first time, and goes on with it inside MPI's calls.
-    /// @param body            must not throw
+    /// @param body            copied; must not throw
     /// @param is_nonblocking  other ranks may be in any call meanwhile, so that the body makes no communicators
-    void start(std::function<void()> body, bool is_nonblocking);
+    template <class Body>
+    void start(const Body& body, bool is_nonblocking) {
+        start_function(with_reserve([&] { return std::function<void()>(body); }), is_nonblocking);
+    }
 
     /// @brief Advances `one` inside MPI's calls, until it is complete.
     /// @param one  borrowed
@@ -145,6 +149,7 @@ class progress_engine final : private suspension {
     };
     static constexpr std::int64_t no_key = -1;
 
+    void start_function(std::function<void()> body, bool is_nonblocking);
     void suspend() override;
     void before_blocking(const communicator& comm) override;
     bool may_make_communicators() const override { return !current_->is_nonblocking; }
