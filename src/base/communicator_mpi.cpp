@@ -333,9 +333,13 @@ void communicator::set_up() {
     if (state_->lost) state_->lost->add(own);
     int* tag_limit = nullptr;
     int is_set = 0;
-    insist([&] {
-        return MPI_Comm_get_attr(own, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set);
-    });
+    // Open MPI does not pass it on to communicators that MPI_Comm_split makes.
+    for (const MPI_Comm one : {own, MPI_COMM_WORLD}) {
+        if (is_set) break;
+        insist([&] {
+            return MPI_Comm_get_attr(one, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set);
+        });
+    }
     state_->unused_tag = is_set ? *tag_limit : tag_pool::least_limit;
     state_->tags = std::make_shared<tag_pool>(state_->unused_tag);
 }

@@ -6,80 +6,12 @@
 #include <vector>
 
 #include "crossdock/extend.hpp"
+#include "neighbor_messages.hpp"
 #include "own_requests.hpp"
 
 namespace crossdock::drop_in {
 
 namespace {
-
-// What MPI_Ineighbor_alltoallw takes.
-struct alltoallw_arguments {
-    explicit alltoallw_arguments(const call_side& side) {
-        for (const auto& one : side.blocks()) {
-            counts.push_back(one.count);
-            offsets.push_back(one.offset);
-            types.push_back(one.count > 0 ? one.type : MPI_BYTE);
-        }
-    }
-
-    std::vector<value_count> counts;
-    std::vector<MPI_Aint> offsets;
-    std::vector<MPI_Datatype> types;
-};
-
-// An exchange by MPI itself, on the twin of the user's communicator. With all ranks, most of which may have nothing for
-// each other, by single messages.
-class exchange_of_mpi {
-  public:
-    explicit exchange_of_mpi(const neighbor_call& call)
-        : sends_(with_reserve([&] { return alltoallw_arguments(call.sends); })),
-          receives_(with_reserve([&] { return alltoallw_arguments(call.receives); })) {
-        with_reserve([&] {
-            requests_.reserve(1 + call.sends.blocks().size() + call.receives.blocks().size());
-        });
-        if (!call.on->has_topology()) {
-            send_alone(call);
-            return;
-        }
-        CROSSDOCK_MPI(CROSSDOCK_WIDEST(Ineighbor_alltoallw)(
-            call.sends.buffer(), sends_.counts.data(), sends_.offsets.data(), sends_.types.data(),
-            call.receives.buffer(), receives_.counts.data(), receives_.offsets.data(),
-            receives_.types.data(), call.on->twin(), &requests_.emplace_back(MPI_REQUEST_NULL)));
-    }
-
-    bool test() {
-        int are_complete = 0;
-        CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
-                                  &are_complete, MPI_STATUSES_IGNORE));
-        return are_complete != 0;
-    }
-
-  private:
-    // The calls of a communicator send in one order on all ranks.
-    void send_alone(const neighbor_call& call) {
-        const auto for_each = [&](const call_side& side, const neighbors& all, auto&& start) {
-            for (std::size_t i = 0; i < all.ranks.size(); ++i)
-                if (side.layout().lengths[i] > 0)
-                    start(side.begin_of(i), side.blocks()[i], all.ranks[i],
-                          &requests_.emplace_back(MPI_REQUEST_NULL));
-        };
-        for_each(call.receives, call.on->sources(),
-                 [&](void* to, const block& one, rank_t source, MPI_Request* request) {
-                     CROSSDOCK_MPI(CROSSDOCK_WIDEST(Irecv)(to, one.count, one.type, source, tag,
-                                                           call.on->twin(), request));
-                 });
-        for_each(call.sends, call.on->destinations(),
-                 [&](const void* from, const block& one, rank_t destination, MPI_Request* request) {
-                     CROSSDOCK_MPI(CROSSDOCK_WIDEST(Isend)(from, one.count, one.type, destination,
-                                                           tag, call.on->twin(), request));
-                 });
-    }
-
-    static constexpr int tag = 0;  // as of the messages of single edges
-    alltoallw_arguments sends_;
-    alltoallw_arguments receives_;
-    std::vector<MPI_Request> requests_;
-};
 
 void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     auto& engine = progress_engine::of_process();
@@ -92,14 +24,14 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
         if (question) question->conclude();
         turn.end();
     };
-    std::optional<exchange_of_mpi> by_mpi;
+    std::optional<neighbor_messages> by_mpi;
     std::optional<edge_messages> others;
     planned_exchange::instance* one = nullptr;
     std::exception_ptr failure;
     try {
         if (decided.plan == nullptr) {
             engine.end_blocking();
-            by_mpi.emplace(call);
+            by_mpi.emplace(call.sends, call.receives, call.on->edges());
         } else {
             if (decided.plan->makes_next(form)) {
                 call.on->wait_for_all();
@@ -152,8 +84,7 @@ void begin(neighbor_call call, call_form form, Complete complete) {
 }  // namespace
 
 bool leaves(graph& on, block_kind kind, call_form form, call_facts* facts) {
-    // `start_exchange` has nonblocking calls made on the twin.
-    if (form == call_form::nonblocking && on.as_called() != on.twin()) return false;
+    if (on.exchanges_by_messages(form)) return false;
     if (form == call_form::blocking && !on.has_turn())
         progress_engine::of_process().run_until([&] { return on.has_turn(); });
     const progress_engine::access alone;
@@ -245,6 +176,7 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
                 turn->wait();
                 plan = call.on->make_plan(call.layouts(), call.kind, call_form::persistent, 1,
                                           call.facts);
+                if (!plan && !call.on->has_all_ranks()) call.on->twin();
             } catch (...) {
                 code = current_code();
             }

@@ -11,9 +11,8 @@
 
 namespace crossdock::drop_in {
 
-/// @brief Whether the call that comes now is to be made by MPI, on `on.as_called()`; it is then counted.
-/// @param form  a blocking call first waits for its turn, and all ranks then get the same answer; a nonblocking one
-///              does not, and `start_exchange` does on some ranks what MPI does on others
+/// @brief Whether MPI's function is to make the call that comes now; it is then counted. The same on all ranks.
+/// @param form  a blocking call first waits for its turn; others need not be asked about
 bool leaves(graph& on, block_kind kind, call_form form, call_facts* facts);
 
 /// @brief Exchanges, and waits.

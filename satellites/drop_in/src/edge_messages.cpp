@@ -11,8 +11,6 @@ namespace crossdock::drop_in {
 
 namespace {
 
-constexpr int different_edge_tag = 0;
-
 // Calls `start` with each block that is not as long as planned, where it lies or is copied to.
 template <class Copied, class Start>
 void for_each_different(const call_side& side, const side_layout& planned, const neighbors& all,
@@ -59,7 +57,6 @@ bool edge_messages::verifies() {
 edge_messages::edge_messages(const neighbor_call& call, const planned_exchange& plan) noexcept
     : call_(&call) {
     const auto& [sends, receives] = plan.layout();
-    const int tag_again = different_edge_tag + 1 + plan.number();
     try {
         lent_.received = room_for(call.receives, receives, call.receives.copies());
         pack(sends);
@@ -70,8 +67,8 @@ edge_messages::edge_messages(const neighbor_call& call, const planned_exchange& 
         // What comes here is taken all the same, or the next call would take it.
         if (failure_ && !lent_.received)
             lent_.received = room_for(call.receives, receives, nullptr);
-        post_receives(receives, tag_again);
-        post_sends(sends, tag_again);
+        post_receives(plan);
+        post_sends(plan);
     } catch (...) {
         fail(std::current_exception());
         abandon();
@@ -106,15 +103,16 @@ void edge_messages::pack(const side_layout& planned) {
 }
 
 // Empty ones are not received, nor sent, so that an empty message tells of a failure.
-void edge_messages::post_receives(const side_layout& planned, int tag_again) {
+void edge_messages::post_receives(const planned_exchange& plan) {
+    const auto& planned = plan.layout().receives;
     const auto& side = call_->receives;
-    for_each_different(
-        side, planned, call_->on->sources(), lent_.received,
-        [&](void* to, const block& one, rank_t source) {
-            sources_.push_back(source);
-            CROSSDOCK_MPI(CROSSDOCK_WIDEST(Irecv)(to, one.count, one.type, source,
-                                                  different_edge_tag, call_->on->twin(), &added()));
-        });
+    const auto edges = call_->on->edges();
+    for_each_different(side, planned, call_->on->sources(), lent_.received,
+                       [&](void* to, const block& one, rank_t source) {
+                           sources_.push_back(source);
+                           CROSSDOCK_MPI(CROSSDOCK_WIDEST(Irecv)(to, one.count, one.type, source,
+                                                                 edges.tag, edges.comm, &added()));
+                       });
     if (!verifies()) return;
     for (std::size_t i = 0; i < side.blocks().size(); ++i) {
         auto& bytes =
@@ -122,27 +120,28 @@ void edge_messages::post_receives(const side_layout& planned, int tag_again) {
         if (bytes.empty()) continue;
         sources_.push_back(call_->on->sources().ranks[i]);
         CROSSDOCK_MPI(CROSSDOCK_WIDEST(Irecv)(bytes.data(), size_of(bytes), MPI_BYTE,
-                                              sources_.back(), tag_again, call_->on->twin(),
-                                              &added()));
+                                              sources_.back(), plan.tag(), plan.comm(), &added()));
     }
 }
 
-void edge_messages::post_sends(const side_layout& planned, int tag_again) {
+void edge_messages::post_sends(const planned_exchange& plan) {
+    const auto& planned = plan.layout().sends;
     const auto& side = call_->sends;
-    for_each_different(side, planned, call_->on->destinations(), lent_.sent,
-                       [&](const void* from, const block& one, rank_t destination) {
-                           CROSSDOCK_MPI(CROSSDOCK_WIDEST(Isend)(
-                               from, failure_ ? 0 : one.count, one.type, destination,
-                               different_edge_tag, call_->on->twin(), &added()));
-                       });
+    const auto edges = call_->on->edges();
+    for_each_different(
+        side, planned, call_->on->destinations(), lent_.sent,
+        [&](const void* from, const block& one, rank_t destination) {
+            CROSSDOCK_MPI(CROSSDOCK_WIDEST(Isend)(from, failure_ ? 0 : one.count, one.type,
+                                                  destination, edges.tag, edges.comm, &added()));
+        });
     if (!verifies()) return;
     lent_.sent_again.resize(side.blocks().size());
     for (std::size_t i = 0; i < lent_.sent_again.size(); ++i) {
         if (side.layout().lengths[i] == 0) continue;
         const auto& bytes = lent_.sent_again[i];
         CROSSDOCK_MPI(CROSSDOCK_WIDEST(Isend)(bytes.data(), failure_ ? 0 : size_of(bytes), MPI_BYTE,
-                                              call_->on->destinations().ranks[i], tag_again,
-                                              call_->on->twin(), &added()));
+                                              call_->on->destinations().ranks[i], plan.tag(),
+                                              plan.comm(), &added()));
     }
 }
 

@@ -12,7 +12,7 @@
 
 namespace crossdock::drop_in {
 
-/// @brief Messages from rank to rank beside an exchange along a plan, on the twin of the communicator.
+/// @brief Messages from rank to rank beside an exchange along a plan, with tags of the graph's and the plan's.
 ///
 /// The edges that carry other lengths than planned go one by one; both ends of an edge know that. If CROSSDOCK_VERIFY
 /// is set, all edges are sent again, and what comes is compared with what the exchange brought. Where a rank fails, its
@@ -44,8 +44,8 @@ class edge_messages {
   private:
     MPI_Request& added() { return requests_.emplace_back(MPI_REQUEST_NULL); }
     void pack(const side_layout& planned);
-    void post_receives(const side_layout& planned, int tag_again);
-    void post_sends(const side_layout& planned, int tag_again);
+    void post_receives(const planned_exchange& plan);
+    void post_sends(const planned_exchange& plan);
     void abandon() noexcept;
     void finish() const;
     void check() const;

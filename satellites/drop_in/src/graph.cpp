@@ -25,9 +25,6 @@ namespace {
 
 constexpr std::size_t most_under_way = 2;  // of calls with one layout
 constexpr count_t most_trial_bytes = count_t{1} << 30;
-// They are as large as what ranks of a node share at first.
-constexpr count_t num_ring_items = 64;
-constexpr std::size_t ring_item_bytes = 4096;
 constexpr std::size_t most_known_trials = 64;
 constexpr int too_long = -1;  // in place of an alignment
 constexpr int for_mpi = -2;
@@ -114,22 +111,10 @@ const std::shared_ptr<graph>* kept_with(MPI_Comm user, int key) {
     return last.kept;
 }
 
-int size_of(MPI_Comm comm) {
+std::size_t size_of(MPI_Comm comm) {
     int size = 0;
     CROSSDOCK_MPI(MPI_Comm_size(comm, &size));
-    return size;
-}
-
-// The regions of some of the ranks, if the environment names those of all; else nothing.
-std::string named_regions(std::span<const rank_t> members, rank_t num_all) try {
-    const char* const named = std::getenv("CROSSDOCK_TOPOLOGY");
-    if (named == nullptr || members.empty()) return "";
-    const auto of_all = topology::from_string(named, num_all);
-    std::vector<region_t> regions;
-    for (const auto rank : members) regions.push_back(of_all.region_of(rank));
-    return topology::from_regions(regions).to_string();
-} catch (const error&) {
-    return "";
+    return static_cast<std::size_t>(size);
 }
 
 bool has_all_of_world(MPI_Comm comm) {
@@ -148,85 +133,34 @@ std::int64_t random_key() {
     return static_cast<std::int64_t>((std::uint64_t{random()} << 31) ^ random());
 }
 
-// Not where several threads could make it.
-bool may_share(MPI_Comm user) {
-    int order = MPI_UNEQUAL;
-    CROSSDOCK_MPI(MPI_Comm_compare(user, MPI_COMM_WORLD, &order));
-    return (order == MPI_IDENT || order == MPI_CONGRUENT) && progress_engine::has_one_maker();
-}
-
 // What all ranks can do. Collectives among ranks of which only some poll would be different functions.
 graph_terms agree_on_graph(MPI_Comm comm, bool has_neighbors) {
     constexpr auto others_key = std::numeric_limits<std::int64_t>::max();
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(comm, &rank));
-    std::array<std::int64_t, 4> least{
-        static_cast<int>(progress_engine::place_here()), has_neighbors && may_share(comm),
-        rank == 0 ? random_key() : others_key, report::of_process() != nullptr};
+    std::array<std::int64_t, 4> least{static_cast<int>(progress_engine::place_here()),
+                                      has_neighbors, rank == 0 ? random_key() : others_key,
+                                      report::of_process() != nullptr};
     CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, least.data(), 4, MPI_INT64_T, MPI_MIN, comm));
     graph_terms agreed{static_cast<progress_place>(least[0]), least[1] != 0, least[2],
                        least[3] != 0};
-    if (agreed.place != progress_place::intercepted) return agreed;
+    if (agreed.progress != progress_place::intercepted) return agreed;
     if (has_all_of_world(comm))
         begin_polling();
     else
-        agreed.place = progress_place::exchanges;
+        agreed.progress = progress_place::exchanges;
     return agreed;
 }
 
-// A split, since a duplicate would call the user's functions that copy attributes.
-MPI_Comm split(MPI_Comm user, int color) {
-    MPI_Comm made = MPI_COMM_NULL;
-    int rank = 0;
-    CROSSDOCK_MPI(MPI_Comm_rank(user, &rank));
-    CROSSDOCK_MPI(MPI_Comm_split(user, color, rank, &made));
-    CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
-    return made;
-}
-
-// All that set-ups need, by one of items to the next rank; nonblocking calls must not make any.
-void make_communicators(const context& where) {
-    const auto ring = with_reserve([&] {
-        pattern made;
-        made.rank = where.rank();
-        made.num_ranks = where.num_ranks();
-        made.num_items = made.num_slots = num_ring_items;
-        std::vector<count_t> all(num_ring_items);
-        std::iota(all.begin(), all.end(), count_t{0});
-        made.sends.append((made.rank + 1) % made.num_ranks, all);
-        made.receives.append((made.rank + made.num_ranks - 1) % made.num_ranks, all);
-        return made;
-    });
-    neighbor_options options;
-    options.item_bytes = ring_item_bytes;
-    options.prepare = preparation::forward;
-    try {
-        neighbor_exchange(where, ring, options);
-    } catch (const error&) {
-        // As of a route that there is not, which the first call tells.
-    }
-}
-
-// What graphs of all ranks, in the order of MPI_COMM_WORLD, share until MPI_Finalize. They set up one after the other,
-// in one order on all ranks.
-struct shared_place {
-    explicit shared_place(MPI_Comm user) {
-        MPI_Comm bare = split(user, 0);
-        where.emplace(context_for(bare));
-        CROSSDOCK_MPI(PMPI_Comm_free(&bare));
-        make_communicators(*where);
-        with_reserve([&] {
-            static_cast<void>(asked_untried_route(*where, automatic_route));  // read once
-        });
-    }
-
-    std::optional<context> where;
-    std::vector<known_trial> trials;
-};
-
-std::optional<shared_place>& shared() {
-    static auto& one = *with_reserve([] { return new std::optional<shared_place>; });
-    return one;
+std::vector<rank_t> ranks_with_neighbors(MPI_Comm comm, bool all_have, bool this_has) {
+    auto ranks = with_reserve([&] { return std::vector<rank_t>(size_of(comm)); });
+    std::iota(ranks.begin(), ranks.end(), 0);
+    if (all_have) return ranks;
+    auto have = with_reserve([&] { return std::vector<char>(ranks.size()); });
+    const char own = this_has;
+    CROSSDOCK_MPI(PMPI_Allgather(&own, 1, MPI_CHAR, have.data(), 1, MPI_CHAR, comm));
+    std::erase_if(ranks, [&](rank_t one) { return !have[static_cast<std::size_t>(one)]; });
+    return ranks;
 }
 
 }  // namespace
@@ -235,13 +169,9 @@ void graph::attach(MPI_Comm user) {
     if (user == MPI_COMM_NULL || progress_engine::is_finalizing()) return;
     auto found = with_reserve([&] { return neighbors_of(user); });
     if (!found) return;
-    const auto agreed =
-        agree_on_graph(user, !found->sources.ranks.empty() || !found->destinations.ranks.empty());
-    if (agreed.place == progress_place::nowhere) return;
-    keep(user, topology_key(), with_reserve([&] {
-             return std::make_shared<graph>(user, std::move(found->sources),
-                                            std::move(found->destinations), true, agreed);
-         }));
+    const auto agreed = agree_on_graph(user, found->has_any());
+    if (agreed.progress == progress_place::nowhere) return;
+    keep(user, topology_key(), std::move(*found), true, agreed);
 }
 
 const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
@@ -256,17 +186,14 @@ const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) 
     if (is_inter) return nullptr;
     const meeting all_are_here(user);
     const auto agreed = agree_on_graph(user, true);
-    if (agreed.place == progress_place::nowhere) return nullptr;
-    auto [from, to] = with_reserve([&] {
-        std::vector<rank_t> ranks(static_cast<std::size_t>(size_of(user)));
+    if (agreed.progress == progress_place::nowhere) return nullptr;
+    auto sides = with_reserve([&] {
+        std::vector<rank_t> ranks(size_of(user));
         std::iota(ranks.begin(), ranks.end(), 0);
         const neighbors all(std::move(ranks));
-        return std::pair(all, all);
+        return both_sides{all, all};
     });
-    keep(user, all_ranks_key(), with_reserve([&, &sources = from, &destinations = to] {
-             return std::make_shared<graph>(user, std::move(sources), std::move(destinations),
-                                            false, agreed);
-         }));
+    keep(user, all_ranks_key(), std::move(sides), false, agreed);
     return kept_with(user, all_ranks_key());
 }
 
@@ -278,59 +205,62 @@ void graph::make_wanted(MPI_Comm user) noexcept try {
     // Exchanges remain MPI's.
 }
 
-void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {
-    close_before_finalize();
+void graph::keep(MPI_Comm user, int key, both_sides sides, bool has_topology,
+                 const graph_terms& agreed) {
+    const auto members = ranks_with_neighbors(user, agreed.has_all_ranks, sides.has_any());
+    auto seat = place::take_seat(user, members, sides.has_any(), agreed.key);
+    if (!seat) return;
+    if (!agreed.has_all_ranks) {
+        sides.sources.number_among(members);
+        sides.destinations.number_among(members);
+    }
+    const auto made = with_reserve([&, &sides = sides] {
+        return std::make_shared<graph>(user, std::move(sides), has_topology, agreed,
+                                       std::move(*seat));
+    });
+    // After the context is there, which MPI_Finalize would otherwise close first.
+    if (!made->is_left_out()) close_before_finalize();
     const progress_engine::access alone;
-    with_reserve([&] { all_graphs().push_back(made); });
+    with_reserve([&] { all_graphs().push_front(made); });
+    made->among_all_ = all_graphs().begin();
     CROSSDOCK_MPI(MPI_Comm_set_attr(
         user, key, with_reserve([&] { return new std::shared_ptr<graph>(made); })));
 }
 
 const std::shared_ptr<graph>* graph::of(MPI_Comm user) { return kept_with(user, topology_key()); }
 
-graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,
-             const graph_terms& agreed)
+graph::graph(MPI_Comm user, both_sides sides, bool has_topology, const graph_terms& agreed,
+             place::seat seat)
     : user_(user),
       number_(num_graphs++),
       has_topology_(has_topology),
       terms_(agreed),
-      shares_context_(agreed.share_context),
-      sources_(std::move(sources)),
-      destinations_(std::move(destinations)) {
-    MPI_Comm bare = MPI_COMM_NULL;
-    std::vector<rank_t> members;
-    int rank = 0;
-    CROSSDOCK_MPI(MPI_Comm_rank(user, &rank));
-    // Programs may leave calls out on ranks without neighbors, as PETSc does: each of them is alone, so that none is
-    // waited for. To Open MPI 5 a graph made from a grid is a grid.
-    if (!shares_context_ || !has_topology_ || is_grid(user))
-        bare = split(user, has_neighbors() ? 0 : rank + 1);
-    has_all_ranks_ = bare == MPI_COMM_NULL || size_of(bare) == size_of(user);
-    if (!has_all_ranks_) {
-        resize_with_reserve(members, static_cast<std::size_t>(size_of(bare)));
-        CROSSDOCK_MPI(PMPI_Allgather(&rank, 1, MPI_INT, members.data(), 1, MPI_INT, bare));
-        sources_.number_among(members);
-        destinations_.number_among(members);
-    }
-    const MPI_Comm same_ranks = bare == MPI_COMM_NULL ? user : bare;
-    CROSSDOCK_MPI(PMPI_Dist_graph_create_adjacent(
-        same_ranks, checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(), MPI_UNWEIGHTED,
-        checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(), MPI_UNWEIGHTED,
-        MPI_INFO_NULL, 0, &twin_));
-    CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
-    same_ = has_topology_ ? same_grid(user, same_ranks) : bare;
-    if (shares_context_) {
-        if (!shared()) shared().emplace(user);
-        with_reserve([&] { where_ = shared()->where; });
-    } else {
-        const auto regions = with_reserve([&] { return named_regions(members, size_of(user)); });
-        where_.emplace(context_for(bare, regions));
-        make_communicators(*where_);
-    }
+      seat_(std::move(seat)),
+      sources_(std::move(sides.sources)),
+      destinations_(std::move(sides.destinations)) {
+    if (is_left_out()) return;
     is_forced_ = with_reserve(
-        [&] { return asked_untried_route(*where_, automatic_route) != automatic_route; });
+        [&] { return asked_untried_route(where(), automatic_route) != automatic_route; });
     for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
-    if (has_topology_ && bare != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&bare));
+}
+
+MPI_Comm graph::make_twin() const {
+    MPI_Comm made = MPI_COMM_NULL;
+    CROSSDOCK_MPI(PMPI_Dist_graph_create_adjacent(
+        edges().comm, checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(),
+        MPI_UNWEIGHTED, checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(),
+        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made));
+    CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+    return made;
+}
+
+MPI_Comm graph::twin() {
+    if (twin_ == MPI_COMM_NULL) {
+        begin_set_up();
+        twin_ = make_twin();
+        seat_.at()->free_at_end(twin_);
+    }
+    return twin_;
 }
 
 graph::turn::turn(graph& of) : of_(&of), number_(of.next_turn_++) {}
@@ -394,24 +324,25 @@ graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_
 }
 
 graph::question::question(graph& of, block_kind kind)
-    : calls_(of.state_of(kind).calls), of_(of), votes_(calls_.vote()) {
-    CROSSDOCK_MPI(
-        MPI_Iallreduce(MPI_IN_PLACE, &votes_, 1, MPI_UINT32_T, MPI_BAND, of_.twin_, &reduction_));
-}
+    : calls_(of.state_of(kind).calls), of_(of), votes_(calls_.vote()) {}
 
 void graph::question::conclude() {
-    of_.where_->comm().wait(reduction_);
-    calls_.conclude(votes_);
+    of_.seat_.at()->reduce({&votes_, 1}, of_.seat_.tag_of(place::message::questions),
+                           place::common_bits);
+    calls_.conclude(static_cast<std::uint32_t>(votes_));
 }
 
-void graph::wait_for_all() const {
-    MPI_Request all_are_here = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibarrier(twin_, &all_are_here));
-    where_->comm().wait(all_are_here);
+bool graph::may_all(bool may_this) const {
+    std::int64_t may = may_this;
+    seat_.at()->reduce({&may, 1}, seat_.tag_of(place::message::votes), place::least);
+    return may != 0;
 }
+
+void graph::wait_for_all() const { may_all(true); }
 
 void graph::begin_set_up() const {
-    progress_engine::of_process().begin_blocking(twin_, terms_.key);
+    progress_engine::of_process().begin_blocking(
+        terms_.key, [this](bool may_this) { return may_all(may_this); });
 }
 
 std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, block_kind kind,
@@ -426,25 +357,24 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
     const auto [alignment, number] = agree_on_plan(layout, hash);
     if (alignment < 0) return leave(alignment == too_long ? "too long to try" : not_on_host);
     std::optional<known_trial> before;
-    if (number >= 0) before = trials()[static_cast<std::size_t>(number)];
-    const auto is_to_be_used = [&](const trial_seconds& trial) {
-        return is_forced_ || wins(trial);
-    };
+    auto& trials = seat_.at()->trials();
+    if (number >= 0) before = trials[static_cast<std::size_t>(number)];
+    // Of persistent requests of MPI's own those ranks would have to be told that have no neighbors.
+    const bool is_given = is_forced_ || (form == call_form::persistent && !has_all_ranks());
+    const auto is_to_be_used = [&](const trial_seconds& trial) { return is_given || wins(trial); };
     std::unique_ptr<planned_exchange> made;
     if (!before || is_to_be_used(before->seconds)) {
         // What is set up blocks at times, and may be shared with other graphs.
         begin_set_up();
         try {
             const auto p = with_reserve([&] {
-                return pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
+                return pattern_of(where().rank(), where().num_ranks(), destinations_.ranks,
                                   layout.sends, sources_.ranks, layout.receives, alignment);
             });
-            const int plan_number = num_plans_++;
-            if (!is_left_out()) record_pattern(*where_, p, number_, plan_number, 1 << alignment);
+            record_pattern(where(), p, number_, num_plans_++, 1 << alignment);
             made = with_reserve([&] {
                 return std::make_unique<planned_exchange>(
-                    *where_, p, call_layout{layout.sends, layout.receives}, alignment, depth,
-                    plan_number);
+                    where(), p, call_layout{layout.sends, layout.receives}, alignment, depth);
             });
         } catch (const error& fault) {
             // What MPI is to say of counts that do not match, MPI says.
@@ -452,31 +382,28 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
             // A nonblocking call makes no window, and the executor that was asked for may need one.
             if (fault.code() == errc::out_of_memory && form == call_form::nonblocking)
                 return leave("too little memory");
+            if (fault.code() == errc::count_overflow) return leave("too few tags");
             throw;
         }
-        if (is_forced_ && facts == nullptr) return made;
+        if (is_given && facts == nullptr) return made;
     }
     if (!before) {
-        before = {hash,
-                  made->compare_with_mpi(
-                      {has_topology_ ? twin_ : same_, has_topology_, kind == block_kind::equal,
-                       layout.send_copies, layout.receive_copies},
-                      form),
-                  nullptr};
+        before = {hash, compare_with_mpi(*made, layout, kind, form), nullptr};
         const bool is_used = is_to_be_used(before->seconds);
         if (facts != nullptr) {
             auto found = with_reserve([&] {
                 return std::make_shared<plan_facts>(
-                    facts_of(*where_, made->plan(), destinations_.ranks, layout.sends.lengths,
+                    facts_of(where(), made->plan(), destinations_.ranks, layout.sends.lengths,
                              before->seconds));
             });
             found->is_used = is_used;
-            found->why = is_forced_ ? "asked for"
-                         : is_used  ? "faster than MPI"
-                                    : "not faster than MPI";
+            found->why = is_forced_              ? "asked for"
+                         : wins(before->seconds) ? "faster than MPI"
+                         : is_used               ? "ranks without neighbors"
+                                                 : "not faster than MPI";
             before->facts = std::move(found);
         }
-        if (trials().size() < most_known_trials) append_with_reserve(trials(), *before);
+        if (trials.size() < most_known_trials) append_with_reserve(trials, *before);
     }
     if (facts != nullptr) {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -504,8 +431,21 @@ std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_f
     return words.value();
 }
 
-std::vector<known_trial>& graph::trials() {
-    return shares_context_ ? shared()->trials : own_trials_;
+// Calls that are left to MPI go by its function on the user's communicator, or as single messages.
+trial_seconds graph::compare_with_mpi(planned_exchange& made, const layouts_seen& layout,
+                                      block_kind kind, call_form form) const {
+    const bool is_by_messages = exchanges_by_messages(form);
+    const bool has_twin = has_topology_ && !is_by_messages;
+    opponent mpi{edges(),
+                 is_by_messages,
+                 has_topology_,
+                 kind == block_kind::equal,
+                 layout.send_copies,
+                 layout.receive_copies};
+    if (has_twin) mpi.edges.comm = make_twin();
+    const auto seconds = made.compare_with_mpi(mpi, form);
+    if (has_twin) CROSSDOCK_MPI(PMPI_Comm_free(&mpi.edges.comm));
+    return seconds;
 }
 
 graph::plan_terms graph::agree_on_plan(const layouts_seen& layout, std::uint64_t hash) {
@@ -515,14 +455,12 @@ graph::plan_terms graph::agree_on_plan(const layouts_seen& layout, std::uint64_t
                           : is_too_much
                               ? too_long
                               : std::min(layout.sends.alignment(), layout.receives.alignment());
-    const auto found = std::ranges::find(trials(), hash, &known_trial::hash);
-    const int number = found == trials().end() ? -1 : static_cast<int>(found - trials().begin());
-    std::array<int, 3> least{alignment, number, -number};
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(
-        MPI_Iallreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT, MPI_MIN, twin_, &reduction));
-    where_->comm().wait(reduction);
-    return {least[0], least[1] == -least[2] ? least[1] : -1};
+    const auto& trials = seat_.at()->trials();
+    const auto found = std::ranges::find(trials, hash, &known_trial::hash);
+    const auto number = found == trials.end() ? -1 : found - trials.begin();
+    std::array<std::int64_t, 3> least{alignment, number, -number};
+    seat_.at()->reduce(least, seat_.tag_of(place::message::votes), place::least);
+    return {static_cast<int>(least[0]), least[1] == -least[2] ? least[1] : -1};
 }
 
 bool graph::is_idle() const {
@@ -538,13 +476,8 @@ void graph::close() {
     last.wait();
     progress_engine::of_process().wait_until(
         [this] { return progress_engine::is_finalizing() || num_persistent == 0; });
-    wait_for_all();
     progress_engine::of_process().wait_until([this] { return is_idle(); });
-    begin_set_up();
     kinds_ = {};
-    if (!shares_context_) where_->close();
-    CROSSDOCK_MPI(PMPI_Comm_free(&twin_));
-    if (same_ != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&same_));
 }
 
 int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
@@ -556,21 +489,13 @@ int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
     } catch (...) {
         // MPI_Finalize frees it.
     }
-    std::array<bool, 2> may_close{};
-    for (std::size_t i = 0; i < kept.size(); ++i)
-        may_close[i] = kept[i] && (kept[i]->is_anywhere() || kept[i]->agrees_to_close());
     const int code = own(user);
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-        const auto& one = kept[i];
-        // What MPI refuses to free is used on. If a request is freed only later, so is the rest.
-        if (code != MPI_SUCCESS || !may_close[i]) continue;
+    if (code != MPI_SUCCESS) return code;
+    for (const auto& one : kept) {
+        if (!one) continue;
         try {
-            {
-                const progress_engine::access alone;
-                close_later(one);
-            }
-            if (!one->is_anywhere())
-                progress_engine::of_process().run_until([&] { return one->is_closed_; });
+            const progress_engine::access alone;
+            close_later(one);
         } catch (...) {
             // MPI_Finalize frees it.
         }
@@ -578,28 +503,22 @@ int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
     return code;
 }
 
-bool graph::agrees_to_close() const noexcept {
-    int num_left = num_persistent;
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    // Ranks without neighbors may have left calls out on the user's communicator, which MPI counts.
-    MPI_Comm comm = shares_context_ ? user_ : where_->comm().get();
-    const int code =
-        PMPI_Iallreduce(MPI_IN_PLACE, &num_left, 1, MPI_INT, MPI_SUM, comm, &reduction);
-    return complete(code, reduction) == MPI_SUCCESS && num_left == 0;
-}
-
 void graph::close_later(const std::shared_ptr<graph>& one) {
-    one->is_closing_ = true;
+    if (one->has_turn() && one->num_persistent == 0 && one->is_idle()) {
+        one->kinds_ = {};
+        all_graphs().erase(one->among_all_);
+        return;
+    }
     const auto close = [one] {
         try {
             one->close();
         } catch (...) {
             // MPI_Finalize frees the rest.
         }
-        std::erase(all_graphs(), one);
-        one->is_closed_ = true;
+        all_graphs().erase(one->among_all_);
     };
     progress_engine::of_process().start(close, true);
+    one->is_closing_ = true;
 }
 
 // What is left is freed here, whatever persistent requests there are.
@@ -613,7 +532,7 @@ void graph::close_all() noexcept try {
             if (!one->is_closing_) close_later(one);
     }
     progress_engine::of_process().run_until([] { return all_graphs().empty(); });
-    if (shared()) shared()->where->close();
+    place::close_all();
     if (const auto* const facts = report::of_process()) facts->tell();
 } catch (...) {
     // MPI_Finalize frees the rest.

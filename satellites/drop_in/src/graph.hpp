@@ -7,13 +7,16 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "blocks.hpp"
 #include "crossdock/context.hpp"
+#include "neighbor_messages.hpp"
 #include "neighbors.hpp"
+#include "place.hpp"
 #include "planned_exchange.hpp"
 #include "progress.hpp"
 #include "repetition.hpp"
@@ -23,24 +26,16 @@ namespace crossdock::drop_in {
 
 /// @brief What all ranks find out together when a communicator gets a graph.
 struct graph_terms {
-    progress_place place;  ///< for all ranks
-    bool share_context;    ///< all ranks have neighbors, and may share a context
-    std::int64_t key;      ///< that of no other graph
-    bool has_report;       ///< all ranks are asked for one
-};
-
-/// @brief A trial that need not be repeated. Those of a graph, or of all that share a context, are in one order on all
-/// ranks.
-struct known_trial {
-    std::uint64_t hash;  ///< of the graph and the call
-    trial_seconds seconds;
-    std::shared_ptr<const plan_facts> facts;
+    progress_place progress;  ///< for all ranks
+    bool has_all_ranks;       ///< all have neighbors
+    std::int64_t key;         ///< that of no other graph
+    bool has_report;          ///< all ranks are asked for one
 };
 
 /// @brief What the drop-in keeps with a communicator that has a topology.
 ///
-/// Ranks without neighbors are no ranks of it: each of them has a graph of its own, and nothing waits for them once it
-/// is made. The others are numbered anew.
+/// Ranks without neighbors are no ranks of it: each of them has a graph of its own, which has no place, and nothing waits
+/// for them once it is made. The others are numbered anew.
 class graph {
   public:
     /// @brief Makes it and keeps it with `user`, unless the thread or the topology allows no exchanges of ours here;
@@ -69,29 +64,42 @@ class graph {
     static void make_wanted(MPI_Comm user) noexcept;
 
     /// @param has_topology  `user` is a topology; otherwise its neighbors are all ranks
-    /// @throws nothing for want of memory, since the other ranks go on
-    graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology,
-          const graph_terms& agreed);
+    /// @param sides         numbered among the ranks of the place
+    graph(MPI_Comm user, both_sides sides, bool has_topology, const graph_terms& agreed,
+          place::seat seat);
 
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
-    const context& where() const noexcept { return *where_; }
+    /// @pre not `is_left_out()`
+    const context& where() const noexcept { return seat_.at()->where(); }
+    /// @brief For messages between neighbors.
+    graph_edges edges() const noexcept {
+        return {seat_.at()->messages(), seat_.tag_of(place::message::blocks), sources_.ranks,
+                destinations_.ranks, has_topology_};
+    }
+    /// @brief Whether calls that are left to MPI are messages of their own; otherwise MPI's function does them on the
+    /// user's communicator.
+    bool exchanges_by_messages(call_form form) const noexcept {
+        return form == call_form::nonblocking || !has_all_ranks();
+    }
     bool has_topology() const noexcept { return has_topology_; }
     /// @brief Whether all ranks of the user's communicator have a part in it.
-    bool has_all_ranks() const noexcept { return has_all_ranks_; }
-    /// @brief Whether this rank is alone, for want of neighbors: nothing is told of its calls.
-    bool is_left_out() const noexcept { return !has_all_ranks_ && !has_neighbors(); }
+    bool has_all_ranks() const noexcept { return terms_.has_all_ranks; }
+    /// @brief Whether this rank is alone, for want of neighbors: its calls do nothing.
+    bool is_left_out() const noexcept { return seat_.at() == nullptr; }
     /// @brief Whether calls that return before they are complete are MPI's, since nothing would get on in between.
-    bool takes_blocking_only() const noexcept { return terms_.place == progress_place::exchanges; }
+    bool takes_blocking_only() const noexcept {
+        return terms_.progress == progress_place::exchanges;
+    }
     /// @brief Whether all ranks count its calls, which they do together.
     bool has_report() const noexcept { return terms_.has_report; }
     /// @brief That of no other one of this process.
     int number() const noexcept { return number_; }
-    /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
-    MPI_Comm twin() const noexcept { return twin_; }
-    /// @brief One that calls can be made on as they are: a grid, whose neighbors may be MPI_PROC_NULL; one without a
-    /// topology, for all ranks; else the twin.
-    MPI_Comm as_called() const noexcept { return same_ != MPI_COMM_NULL ? same_ : twin_; }
+    /// @brief A distributed graph of the same neighbors on the place's communicator, for persistent requests of MPI's
+    /// own where the user's communicator has ranks that are left out; stays until MPI_Finalize.
+    /// @par Collective
+    /// If there is none yet: yes; blocks.
+    MPI_Comm twin();
 
     /// @brief Calls of one communicator agree one after the other, in the order in which the program makes them.
     class turn {
@@ -157,8 +165,7 @@ class graph {
       private:
         repetition& calls_;
         const graph& of_;
-        std::uint32_t votes_;
-        MPI_Request reduction_ = MPI_REQUEST_NULL;
+        std::int64_t votes_;
     };
 
     /// @brief Compiles a plan and compares it with MPI, unless the environment names a route.
@@ -171,12 +178,9 @@ class graph {
                                                 call_form form, std::size_t depth,
                                                 call_facts* facts);
 
-    /// @brief Frees a communicator, and in the background what is kept with it, when all ranks have called this and
-    /// have freed their persistent requests. If MPI refuses, nothing has changed.
+    /// @brief Frees a communicator, and in the background what is kept with it, once nothing of this rank's is under way
+    /// and its persistent requests are freed. No other rank is asked. If MPI refuses, nothing has changed.
     /// @param own  MPI's function that frees it
-    /// @par Collective
-    /// Yes; blocks as `own` does. Without a callback also until all ranks are here; if persistent requests are left,
-    /// the rest stays until MPI_Finalize: in the background a rank would begin to block that others are not told of.
     static int free_with(MPI_Comm* user, int (*own)(MPI_Comm*));
     /// @brief MPI has freed the user's communicator.
     void forget_user() noexcept { user_ = MPI_COMM_NULL; }
@@ -207,21 +211,20 @@ class graph {
     };
 
     kind_state& state_of(block_kind kind) { return kinds_[static_cast<std::size_t>(kind)]; }
-    bool has_neighbors() const noexcept {
-        return !sources_.ranks.empty() || !destinations_.ranks.empty();
-    }
     bool is_idle() const;
-    bool is_anywhere() const noexcept { return terms_.place == progress_place::anywhere; }
-    bool agrees_to_close() const noexcept;
+    bool may_all(bool may_this) const;
+    MPI_Comm make_twin() const;
+    trial_seconds compare_with_mpi(planned_exchange& made, const layouts_seen& layout,
+                                   block_kind kind, call_form form) const;
     struct plan_terms {
-        int alignment;  // negative if the call is MPI's
-        int trial;      // the number of an equal one before; negative if there is none
+        int alignment;       // negative if the call is MPI's
+        std::int64_t trial;  // the number of an equal one before; negative if there is none
     };
     plan_terms agree_on_plan(const layouts_seen& layout, std::uint64_t hash);
-    std::vector<known_trial>& trials();
     std::uint64_t hash_of(const layouts_seen& layout, block_kind kind, call_form form) const;
     static void close_before_finalize();
-    static void keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made);
+    static void keep(MPI_Comm user, int key, both_sides sides, bool has_topology,
+                     const graph_terms& agreed);
     static void close_later(const std::shared_ptr<graph>& one);
     void close();
 
@@ -229,16 +232,12 @@ class graph {
     int number_;
     bool has_topology_;
     graph_terms terms_;
-    bool shares_context_ = false;
-    std::vector<known_trial> own_trials_;
-    bool has_all_ranks_ = true;
-    bool is_closing_ = false;
-    bool is_closed_ = false;
+    place::seat seat_;
     neighbors sources_;
     neighbors destinations_;
+    std::list<std::shared_ptr<graph>>::iterator among_all_;
+    bool is_closing_ = false;
     MPI_Comm twin_ = MPI_COMM_NULL;
-    MPI_Comm same_ = MPI_COMM_NULL;
-    std::optional<context> where_;
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;
     int num_plans_ = 0;

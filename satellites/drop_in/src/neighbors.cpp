@@ -90,18 +90,6 @@ void neighbors::number_among(std::span<const rank_t> members) {
     entries.resize(num_kept);
 }
 
-bool is_grid(MPI_Comm comm) { return topology_kind(comm) == MPI_CART; }
-
-MPI_Comm same_grid(MPI_Comm comm, MPI_Comm bare) {
-    if (!is_grid(comm)) return MPI_COMM_NULL;
-    const auto grid = with_reserve([&] { return grid_shape(comm); });
-    MPI_Comm made = MPI_COMM_NULL;
-    CROSSDOCK_MPI(PMPI_Cart_create(bare, static_cast<int>(grid.extents.size()), grid.extents.data(),
-                                   grid.are_periodic.data(), 0, &made));
-    CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
-    return made;
-}
-
 std::optional<both_sides> neighbors_of(MPI_Comm comm) {
     int is_inter = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(comm, &is_inter));

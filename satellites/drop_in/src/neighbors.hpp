@@ -28,6 +28,8 @@ struct neighbors {
 struct both_sides {
     neighbors sources;
     neighbors destinations;
+
+    bool has_any() const noexcept { return !sources.ranks.empty() || !destinations.ranks.empty(); }
 };
 
 /// @brief The neighbors of a rank of a distributed graph, a graph or a grid.
@@ -35,13 +37,5 @@ struct both_sides {
 /// Nothing for other communicators, and for grids in which a dimension wraps around after one or two ranks: which of
 /// the two blocks for one neighbor then goes where differs between MPIs.
 std::optional<both_sides> neighbors_of(MPI_Comm comm);
-
-/// @brief Whether the communicator's topology is Cartesian.
-bool is_grid(MPI_Comm comm);
-
-/// @brief The grid that `comm` is, on a communicator with the same ranks; null if it is none.
-/// @par Collective
-/// Yes, over `bare`; blocks.
-MPI_Comm same_grid(MPI_Comm comm, MPI_Comm bare);
 
 }  // namespace crossdock::drop_in

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -108,14 +109,15 @@ class exchange_of_bytes {
         if (mpi.has_topology)
             with(CROSSDOCK_FUNCTIONS(Neighbor_alltoallw, Ineighbor_alltoallw), sends.data(),
                  sends.counts.data(), sends.offsets.data(), sends.types.data(), receives.data(),
-                 receives.counts.data(), receives.offsets.data(), receives.types.data(), mpi.comm);
+                 receives.counts.data(), receives.offsets.data(), receives.types.data(),
+                 mpi.edges.comm);
         else if (mpi.has_equal_blocks)
             with(CROSSDOCK_FUNCTIONS(Alltoall, Ialltoall), sends.data(), sends.counts[0], MPI_BYTE,
-                 receives.data(), receives.counts[0], MPI_BYTE, mpi.comm);
+                 receives.data(), receives.counts[0], MPI_BYTE, mpi.edges.comm);
         else
             with(CROSSDOCK_FUNCTIONS(Alltoallv, Ialltoallv), sends.data(), sends.counts.data(),
                  sends.int_offsets.data(), MPI_BYTE, receives.data(), receives.counts.data(),
-                 receives.int_offsets.data(), MPI_BYTE, mpi.comm);
+                 receives.int_offsets.data(), MPI_BYTE, mpi.edges.comm);
     }
     ~exchange_of_bytes() {
         if (persistent_ != MPI_REQUEST_NULL) PMPI_Request_free(&persistent_);
@@ -140,12 +142,12 @@ class exchange_of_bytes {
 }  // namespace
 
 planned_exchange::planned_exchange(const context& where, const pattern& p, call_layout layout,
-                                   int alignment, std::size_t depth, int number)
+                                   int alignment, std::size_t depth)
     : layout_(std::move(layout)),
       alignment_(alignment),
       depth_(depth),
-      number_(number),
-      comm_(&where.comm()) {
+      comm_(&where.comm()),
+      tag_(comm_->reserve_tags(1)) {
     instances_.reserve(depth);
     instances_.emplace_back(neighbor_exchange(where, p, options_of(alignment)), *this);
     if (!instances_.front().exchange_.is_trying()) return;
@@ -174,22 +176,33 @@ void planned_exchange::wait_for_trial() {
 
 trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form form) {
     auto [sends, receives] = trial_sides(mpi.send_copies, mpi.receive_copies);
-    const exchange_of_bytes by_mpi(sends, receives, mpi, form, *comm_);
+    std::optional<exchange_of_bytes> by_function;
+    if (!mpi.is_by_messages) by_function.emplace(sends, receives, mpi, form, *comm_);
     // With what such a call takes besides: of a persistent request, nothing.
     const bool is_shared = layout_.sends.has_overlaps();
+    const auto tell_of_request = [&] {
+        own_request told;
+        auto request = told.receive_by(MPI_Irecv);
+        told.complete(false);
+        comm_->wait(request);
+    };
     const bool is_copied = mpi.send_copies != nullptr || mpi.receive_copies != nullptr;
     const auto by_plan = [&] {
         if (form == call_form::persistent && !is_copied) return exchange_bytes(sends, receives);
         const auto from = sends.as_called(is_shared), to = receives.as_called(false);
         instances_.front().start(from, to);
         wait_for_trial();
-        if (form != call_form::nonblocking) return;
-        own_request told;
-        auto request = told.receive_by(MPI_Irecv);
-        told.complete(false);
-        comm_->wait(request);
+        if (form == call_form::nonblocking) tell_of_request();
     };
-    return compare(*comm_, by_plan, [&] { by_mpi(); });
+    const auto by_mpi = [&] {
+        if (by_function) return (*by_function)();
+        const auto from = sends.as_called(is_shared), to = receives.as_called(false);
+        neighbor_messages one(from, to, mpi.edges);
+        if (progress_engine::of_process().may_block(1)) one.wait();
+        while (!one.test()) pause_wait();
+        if (form == call_form::nonblocking) tell_of_request();
+    };
+    return compare(*comm_, by_plan, by_mpi);
 }
 
 planned_exchange::instance& planned_exchange::next_instance(call_form form) {

@@ -13,6 +13,7 @@
 #include "blocks.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "device_memory.hpp"
+#include "neighbor_messages.hpp"
 #include "plan_facts.hpp"
 
 namespace crossdock::drop_in {
@@ -42,12 +43,12 @@ enum class block_kind {
     equal,   ///< MPI_Alltoall: a block of its own, as long as all others
 };
 
-/// @brief MPI's function for the exchange of a plan.
+/// @brief What a plan is compared with: what becomes of calls that are left to MPI.
 struct opponent {
-    MPI_Comm comm = MPI_COMM_NULL;
-    bool has_topology =
-        true;  ///< whose neighbors are those of the pattern; otherwise all ranks are
-    bool has_equal_blocks = false;  ///< of all ranks, one after the other
+    graph_edges edges;  ///< with the communicator that MPI's function is called on
+    bool is_by_messages;
+    bool has_topology;      ///< whose neighbors are those of the pattern; otherwise all ranks are
+    bool has_equal_blocks;  ///< of all ranks, one after the other
     // Buffers are in a device's memory; null: in the host's.
     const device_copies* send_copies = nullptr;
     const device_copies* receive_copies = nullptr;
@@ -63,17 +64,17 @@ class planned_exchange {
     /// @param where, p  as `neighbor_exchange` takes them
     /// @param layout    of the calls that `p` was made of, in items of 2^`alignment` bytes
     /// @param depth     how many exchanges can be under way
-    /// @param number    as `number` returns it
     /// @par Collective
     /// Yes; blocks.
     planned_exchange(const context& where, const pattern& p, call_layout layout, int alignment,
-                     std::size_t depth, int number);
+                     std::size_t depth);
 
     const call_layout& layout() const noexcept { return layout_; }
     /// @brief The plan; its layout is in items.
     const crossdock::plan& plan() const noexcept { return instances_.front().exchange_.plan(); }
-    /// @brief How many plans its communicator had before; the same on all ranks.
-    int number() const noexcept { return number_; }
+    /// @brief For messages beside its exchanges, which may be started in another order than those of other plans.
+    MPI_Comm comm() const { return comm_->get(); }
+    int tag() const noexcept { return tag_.first(); }
 
     /// @brief Does a few exchanges of unspecified bytes along the plan and a few by MPI.
     /// @par Collective
@@ -156,8 +157,8 @@ class planned_exchange {
     call_layout layout_;
     int alignment_;
     std::size_t depth_;
-    int number_;
     const communicator* comm_;
+    tag_block tag_;
     std::vector<instance> instances_;
     std::size_t present_ = 0;
     std::shared_ptr<const plan_facts> facts_;

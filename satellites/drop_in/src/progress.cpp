@@ -222,22 +222,16 @@ progress_engine::abstention::abstention() {
 
 progress_engine::abstention::~abstention() { --of_process().num_abstentions_; }
 
-void progress_engine::begin_blocking(MPI_Comm comm, std::int64_t key) {
+void progress_engine::begin_blocking(std::int64_t key, const std::function<bool(bool)>& may_all) {
     auto& self = *current_;
     if (voter_ == &self) return;
     self.wanted_key = key;
-    for (int may_all = 0; !may_all;) {
-        may_all = may_vote_for(key);
-        voter_ = may_all ? &self : voter_ == &self ? nullptr : voter_;
-        MPI_Request vote = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, &may_all, 1, MPI_INT, MPI_MIN, comm, &vote));
-        wait_until([&] {
-            int is_complete = 0;
-            CROSSDOCK_MPI(MPI_Test(&vote, &is_complete, MPI_STATUS_IGNORE));
-            return is_complete != 0;
-        });
+    for (;;) {
+        const bool may_this = may_vote_for(key);
+        voter_ = may_this ? &self : voter_ == &self ? nullptr : voter_;
+        if (may_all(may_this)) break;
         // Among few ranks a vote may be over at once, and the body whose turn it is would never run.
-        if (!may_all) suspend();
+        suspend();
     }
     self.wanted_key = no_key;
 }

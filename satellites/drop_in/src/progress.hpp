@@ -98,14 +98,15 @@ class progress_engine final : private suspension {
     /// @brief Whether one thread alone makes communicators with exchanges.
     static bool has_one_maker();
 
-    /// @brief Waits until no rank of `comm` sets something up in another call. It lasts until `end_blocking`, or the
+    /// @brief Waits until no rank of a graph sets something up in another call. It lasts until `end_blocking`, or the
     /// end of the body that runs.
     /// @pre all ranks are in the call: one that is not there yet may be busy with another that this rank makes only
     /// later
-    /// @param key  the same on all ranks, and not that of another communicator
+    /// @param key      the same on all ranks, and not that of another graph
+    /// @param may_all  whether all ranks may, given whether this one may
     /// @par Collective
-    /// Yes, over `comm`.
-    void begin_blocking(MPI_Comm comm, std::int64_t key);
+    /// Yes, over the ranks of `may_all`.
+    void begin_blocking(std::int64_t key, const std::function<bool(bool)>& may_all);
 
     /// @brief The body that runs has set up what it needs, and blocks no more: others may.
     void end_blocking();

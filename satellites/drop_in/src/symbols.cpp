@@ -109,9 +109,11 @@ const std::shared_ptr<graph>* find_all_ranks(MPI_Comm comm, call_form form) {
 // @param find     what is kept with a communicator
 // @param perform  returns a code that no error handler has seen, or nothing to let MPI do it
 // @param own      MPI's function, for a communicator
-template <class Find, class Sends, class Receives, class Perform, class Own>
+// @param exchange_nothing  what a rank without neighbors does
+template <class Find, class Sends, class Receives, class Perform, class Own, class Nothing>
 int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, block_kind kind,
-         const side<Sends>& sends, const side<Receives>& receives, Perform&& perform, Own&& own) {
+         const side<Sends>& sends, const side<Receives>& receives, Perform&& perform, Own&& own,
+         Nothing&& exchange_nothing) {
     std::optional<int> code;
     try {
         if (sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE) return own(comm);
@@ -123,8 +125,10 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
             if (facts != nullptr) facts->why_none = "not blocking";
             return own(comm);
         }
-        if (form != call_form::persistent && leaves(on, kind, form, facts)) {
-            code = own(on.as_called());
+        if (on.is_left_out()) {
+            code = exchange_nothing();
+        } else if (form != call_form::persistent && leaves(on, kind, form, facts)) {
+            return own(comm);
         } else {
             auto call = crossdock::with_reserve([&]() -> std::optional<neighbor_call> {
                 auto send_blocks = sends.blocks(on.destinations());
@@ -145,7 +149,7 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
             }
             code = perform(std::move(*call));
             // Ranks without neighbors may leave calls on the user's communicator out.
-            if (!code && !on.has_all_ranks()) code = own(on.as_called());
+            if (!code && !on.has_all_ranks()) code = own(on.twin());
         }
     } catch (...) {
         code = current_code();
@@ -153,6 +157,12 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
     if (!code) return own(comm);
     if (*code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, *code);
     return *code;
+}
+
+// A request of a rank without neighbors.
+template <class Receive>
+int receive_nothing(Receive&& receive, MPI_Request* request) {
+    return receive(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
 }
 
 // Of null pointers MPI is to say what is wrong.
@@ -291,7 +301,8 @@ int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
             [&](MPI_Comm on) {                                                                \
                 return CROSSDOCK_OWN_INIT(name, suffix)(CROSSDOCK_LIST arguments, on, info,   \
                                                         request);                             \
-            });                                                                               \
+            },                                                                                \
+            [&] { return receive_nothing(PMPI_Recv_init, request); });                        \
     }
 #else
 #define CROSSDOCK_TAKE_INIT(suffix, name, find, kind, parameters, arguments, sends, receives)
@@ -300,16 +311,19 @@ int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
 #define CROSSDOCK_TAKE(suffix, name, nonblocking_name, find, kind, parameters, arguments, sends, \
                        receives)                                                                 \
     extern "C" int MPI_##name##suffix(CROSSDOCK_LIST parameters, MPI_Comm comm) {                \
-        return take(CROSSDOCK_SITE, comm, find, call_form::blocking, kind,                       \
-                    CROSSDOCK_SIDES(sends, receives), exchange, [&](MPI_Comm on) {               \
-                        return exchange_by_mpi(                                                  \
-                            on, find == find_graph,                                              \
-                            [&] { return PMPI_##name##suffix(CROSSDOCK_LIST arguments, on); },   \
-                            [&](MPI_Request* request) {                                          \
-                                return PMPI_##nonblocking_name##suffix(CROSSDOCK_LIST arguments, \
-                                                                       on, request);             \
-                            });                                                                  \
+        return take(                                                                             \
+            CROSSDOCK_SITE, comm, find, call_form::blocking, kind,                               \
+            CROSSDOCK_SIDES(sends, receives), exchange,                                          \
+            [&](MPI_Comm on) {                                                                   \
+                return exchange_by_mpi(                                                          \
+                    on, find == find_graph,                                                      \
+                    [&] { return PMPI_##name##suffix(CROSSDOCK_LIST arguments, on); },           \
+                    [&](MPI_Request* request) {                                                  \
+                        return PMPI_##nonblocking_name##suffix(CROSSDOCK_LIST arguments, on,     \
+                                                               request);                         \
                     });                                                                          \
+            },                                                                                   \
+            [] { return MPI_SUCCESS; });                                                         \
     }                                                                                            \
     extern "C" int MPI_##nonblocking_name##suffix(CROSSDOCK_LIST parameters, MPI_Comm comm,      \
                                                   MPI_Request* request) {                        \
@@ -319,7 +333,8 @@ int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
             [&](neighbor_call call) { return start_exchange(std::move(call), request); },        \
             [&](MPI_Comm on) {                                                                   \
                 return PMPI_##nonblocking_name##suffix(CROSSDOCK_LIST arguments, on, request);   \
-            });                                                                                  \
+            },                                                                                   \
+            [&] { return receive_nothing(PMPI_Irecv, request); });                               \
     }                                                                                            \
     CROSSDOCK_TAKE_INIT(suffix, name, find, kind, parameters, arguments, sends, receives)
 // With the neighbors of a topology, and with all ranks.
