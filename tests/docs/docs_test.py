@@ -116,6 +116,28 @@ int main(int argc, char** argv) {
     return came == values && num_computed == num_steps ? 0 : 1;
 }
 """
+# Around the fragments of the page of arrays, which belong together. It prints the line that says who owns what.
+FRAME_OF_ARRAYS = """
+#include <cstdio>
+#include <numeric>
+#include <vector>
+#include "crossdock/crossdock.hpp"
+using namespace crossdock;
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    const count_t num_vertices = 3;
+    const std::vector<count_t> neighbors{1, 2, 0}, offers{0, 1, 2}, wanted{2, 0};
+    std::vector<count_t> found(2);
+%s
+    world.close();
+    MPI_Finalize();
+    const auto owners = block_partition::blocks(10, 4);
+    std::printf("10 entries on 4 ranks ");
+    for (rank_t rank = 0; rank < 4; ++rank)
+        std::printf("   rank %%d: %%d to %%d", rank, int(owners.first(rank)), int(owners.first(rank + 1) - 1));
+    return found == std::vector<count_t>{1, 0} ? 0 : 1;
+}
+"""
 # Each fragment is a block or a procedure; what they share stands around them. It runs as one process.
 FRAME_OF_FORTRAN = """
 module shared
@@ -199,7 +221,6 @@ NAMES_OF_FRAGMENTS = {
                          "extern std::vector<count_t> send_starts, send_index, recv_starts, recv_index;"
                          "void compute(const std::vector<double>&, const std::vector<double>&);"
                          "void receive(rank_t, std::span<const int>);",
-    "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
     "docs/gather-scatter.md": "extern std::vector<count_t> ids; extern std::vector<double> mass;"
                               "void work_on_inner_points();",
@@ -448,6 +469,14 @@ class Docs(unittest.TestCase):
                          for language, code in pages.fenced((PROJECT / page).read_text()) if language == "cpp"]
             program += FRAGMENTS_OF_PAGE % (number, names, "\n".join(fragments))
         self.compile({"fragments.cpp": program})
+
+    def test_FragmentsOfArraysRun(self):
+        page = (PROJECT / "docs/array.md").read_text()
+        fragments = [code for language, code in pages.fenced(page) if language == "cpp"]
+        self.assertEqual(len(fragments), 2)
+        printed = self.compile({"shown.cpp": FRAME_OF_ARRAYS % "\n".join(fragments)},
+                               run_as="CROSSDOCK_COMPILE_AND_LINK")
+        self.assertIn(printed or "", page)
 
     def test_FragmentsForHypreAreOfItsExample(self):
         example = (PROJECT / "examples/hypre_matvec.cpp").read_text()
