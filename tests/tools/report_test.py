@@ -427,7 +427,11 @@ class ReportOfTheDropIn(InFolder):
 
         text = report(self.folder, self.write("lost.json", lines_of(
             call_taken_over(along_plan=1, mpi_seconds=0.00155, saved_seconds=-0.25))))
-        self.assertIn("</span>: set-ups took about 250.0\u00a0ms more than 1 exchange saved.</p>", text)
+        self.assertIn("</span>: lost about 250.0\u00a0ms in set-ups and 1 exchange.</p>", text)
+
+        text = report(self.folder, self.write("unused.json", lines_of(
+            call_taken_over(along_plan=0, mpi_seconds=0, saved_seconds=-0.25))))
+        self.assertIn("</span>: no exchange followed a plan; set-ups took about 250.0\u00a0ms.</p>", text)
 
     def test_CallsThatWereTriedAreDrawn(self):
         self.assertEqual(self.page.figures, ["calls"])

@@ -287,9 +287,12 @@ def add_drawings(page, drawings):
 def sentence_of(calls):
     """As the drop-in ends its table."""
     saved = sum(one.saved_seconds for one in calls)
-    exchanges = counted(sum(one.num_planned for one in calls), "exchange")
+    num_planned = sum(one.num_planned for one in calls)
+    if num_planned == 0:
+        return f"no exchange followed a plan; set-ups took about {figures.SECONDS_IN_TEXT(abs(saved))}"
+    exchanges = counted(num_planned, "exchange")
     if saved < 0:
-        return f"set-ups took about {figures.SECONDS_IN_TEXT(-saved)} more than {exchanges} saved"
+        return f"lost about {figures.SECONDS_IN_TEXT(-saved)} in set-ups and {exchanges}"
     by_mpi = figures.SECONDS_IN_TEXT(sum(one.mpi_seconds for one in calls))
     return f"saved about {figures.SECONDS_IN_TEXT(saved)} of {by_mpi} in {exchanges}"
 
@@ -367,7 +370,7 @@ def add_taken_over(page, taken_over):
         "calls",
         "Calls that the drop-in took over",
         "A row for each place in a program that calls, and each communicator. Times are those of one exchange in the "
-        "trial, on the slowest rank; what was saved is so if all exchanges took as long, and set-ups are taken off.",
+        "trial, on the slowest rank. Savings assume these times for every exchange, minus the set-ups.",
     )
     head = [
         "call",

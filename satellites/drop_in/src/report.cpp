@@ -88,10 +88,12 @@ std::string row_of(int communicator, const std::string& function, const std::str
 }
 
 std::string sentence_of(double saved, double by_mpi, count_t num_planned) {
+    if (num_planned == 0)
+        return fmt::format("crossdock: no exchange followed a plan; set-ups took about {:.3g} s\n",
+                           std::abs(saved));
     const auto exchanges = fmt::format("{} exchange{}", num_planned, num_planned == 1 ? "" : "s");
     if (saved < 0)
-        return fmt::format("crossdock: set-ups took about {:.3g} s more than {} saved\n", -saved,
-                           exchanges);
+        return fmt::format("crossdock: lost about {:.3g} s in set-ups and {}\n", -saved, exchanges);
     return fmt::format("crossdock: saved about {:.3g} s of {:.3g} s in {}\n", saved, by_mpi,
                        exchanges);
 }

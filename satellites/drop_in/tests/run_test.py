@@ -192,8 +192,14 @@ class Run(unittest.TestCase):
                          ["MPI_Neighbor_alltoallv", "0", "3", "2", "1", "1", "direct", "asked", "for", "24"])
         # One exchange seldom makes up for its set-up.
         self.assertRegex(done.stderr.splitlines()[-1],
-                         "^crossdock: (set-ups took about .* s more than 1 exchange saved|"
+                         "^crossdock: (lost about .* s in set-ups and 1 exchange|"
                          "saved about .* s of .* s in 1 exchange)$")
+
+    def test_SaysThatNoExchangeFollowedAPlan(self):
+        done = run("--", *OVERLAPPING, CROSSDOCK_REPORT="1")
+
+        self.assertEqual(done.stderr.splitlines()[-1],
+                         "crossdock: no exchange followed a plan; set-ups took about 0 s")
 
     def test_ReportIsDrawn(self):
         with tempfile.TemporaryDirectory() as folder:
