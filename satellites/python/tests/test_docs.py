@@ -14,3 +14,10 @@ def test_the_page_runs(tmp_path, monkeypatch):
     names = {}
     for block in blocks:
         exec(compile(block, "satellites/python/docs/python.md", "exec"), names)
+
+
+def test_the_page_names_the_extras():
+    project = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
+    extras = re.search(r"^\[project\.optional-dependencies\]\n((?:\w+ = .*\n)+)", project, re.MULTILINE)[1]
+    page = (PROJECT / "satellites/python/docs/python.md").read_text(encoding="utf-8")
+    assert re.findall(r"`\.\[(\w+)\]`", page) == re.findall(r"^\w+", extras, re.MULTILINE)
