@@ -512,8 +512,11 @@ class Docs(unittest.TestCase):
     def test_FragmentsInFortranRun(self):
         fragments = [code for page in ("satellites/fortran/docs/fortran.md", "docs/migrating.md")
                      for language, code in pages.fenced((PROJECT / page).read_text()) if language == "fortran"]
+        programs = [code for code in fragments if code.startswith("program ")]
+        self.assertEqual(len(programs), 1)
+        self.run_program("CROSSDOCK_COMPILE_FORTRAN", "shown.f90", programs[0])
         procedures = [code for code in fragments if code.startswith("function ")]
-        blocks = [BLOCK_OF_FORTRAN % code for code in fragments if code not in procedures]
+        blocks = [BLOCK_OF_FORTRAN % code for code in fragments if code not in procedures + programs]
         example = (PROJECT / "examples/histogram.f90").read_text()
         for procedure in procedures:
             self.assertIn(textwrap.indent(procedure, "    "), example)

@@ -194,6 +194,15 @@ class Vocabulary(unittest.TestCase):
                 row = re.search(rf"^\| `crossdock_{name}` \| (.*) \|$", page, re.MULTILINE)[1]
                 self.assertEqual(set(re.findall(r"`(\w+)`", row)), in_c(name) - {"free"})
 
+    def test_PageOfFortranListsTheLongArguments(self):
+        sources = [path.read_text(encoding="utf-8") for path in (PROJECT / "satellites/fortran/src").iterdir()]
+        declared = re.findall(r"^ +integer\(int64\),.*intent\(\w+\).*:: (.*)$", "\n".join(sources), re.MULTILINE)
+        # Arguments of private procedures.
+        names = {name for line in declared for name in re.findall(r"\w+", line)} - {"length", "wide"}
+        page = (PROJECT / "satellites/fortran/docs/fortran.md").read_text(encoding="utf-8")
+        row = re.search(r"^\| `integer\(int64\)` \| (.*) \|$", page, re.MULTILINE)[1]
+        self.assertEqual(set(re.findall(r"`(\w+)`", row)), names)
+
     def test_TheGlossaryIsShort(self):
         page = (PROJECT / "docs/glossary.md").read_text(encoding="utf-8")
         counts = {title: len(re.findall(r"^\| (?!word )\w.* \|$", section, re.MULTILINE))
