@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "crossdock/machine.hpp"
-#include "crossdock/route_choice.hpp"
+#include "tools/crossdock/machine_input.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/inputs/hierarchy.hpp"
 
@@ -28,9 +27,9 @@ std::string cluster_estimate(const std::string& file, const std::string& partiti
         throw;
     }
     const auto machine = default_machine();
-    estimate_options how;
-    how.travel = {item_bytes, true};
-    const auto choice = choose_route(rank_layout(regions), patterns, machine, how);
+    const rank_layout layout(regions);
+    const auto how = estimate_of(layout, item_bytes, true, true);
+    const auto choice = choose_route(layout, patterns, machine, how);
     const auto& best = choice.candidates.front();
     if (best.seconds == 0) return {};
     const auto direct = std::ranges::find(choice.candidates, "direct", &candidate_price::route);

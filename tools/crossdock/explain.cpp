@@ -39,12 +39,8 @@ struct chooser {
 
 chooser make_chooser(const explain_options& options) {
     auto layout = options.where.layout(options.input.regions());
-    const auto& nodes = layout.nodes();
-    estimate_options how;
-    how.travel.item_bytes = options.item_bytes;
-    how.travel.shares_memory =
-        options.executor != "persistent" && nodes.num_regions() < nodes.num_ranks();
-    how.deduplicate = !options.without_dedup;
+    const auto how = estimate_of(layout, options.item_bytes, options.executor != "persistent",
+                                 !options.without_dedup);
     auto hardware = options.where.load(layout);
     return {std::move(layout), std::move(hardware), how};
 }

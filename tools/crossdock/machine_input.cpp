@@ -57,6 +57,13 @@ std::string machine_input::text(const machine& m) const {
     return is_chosen ? m.name : m.name + " (assumed; name yours by --machine)";
 }
 
+estimate_options estimate_of(const rank_layout& layout, count_t item_bytes, bool may_share_memory,
+                             bool deduplicate) {
+    const auto& nodes = layout.nodes();
+    const bool shares_memory = may_share_memory && nodes.num_regions() < nodes.num_ranks();
+    return {.travel = {item_bytes, shares_memory}, .deduplicate = deduplicate};
+}
+
 void add_machine(CLI::App& verb, machine_input& input) {
     verb.add_option("--nodes", input.nodes_text,
                     "Nodes, written as for --topology; default: the regions");

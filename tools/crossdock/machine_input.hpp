@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crossdock/machine.hpp"
+#include "crossdock/route_choice.hpp"
 
 namespace crossdock::tool {
 
@@ -32,6 +33,11 @@ struct machine_input {
 
 /// @brief Adds the options --nodes and --machine to a verb.
 void add_machine(CLI::App& verb, machine_input& input);
+
+/// @brief What `auto` estimates on these ranks, for every verb that shows it.
+/// @param may_share_memory  whether the executor lets ranks of a node share memory, where a node has several
+estimate_options estimate_of(const rank_layout& layout, count_t item_bytes, bool may_share_memory,
+                             bool deduplicate);
 
 /// @brief Between which of these ranks messages cost what nobody has measured: "between nodes".
 std::vector<std::string> assumed_levels(const rank_layout& layout, const machine& m);

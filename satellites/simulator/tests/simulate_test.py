@@ -53,7 +53,42 @@ class Simulate(unittest.TestCase):
         found["file"] = MATRIX.name
         for result in found["routes"]:  # prices are proved in the room that makes them
             self.assertGreater(result.pop("priced_seconds"), 0)
+            self.assertGreater(result.pop("estimated_seconds"), 0)
         self.assertEqual(rounded(found), rounded(json.loads(GOLDEN.read_text())))
+
+    def test_EstimatesAreThoseOfExplain(self):
+        """For every route, with and without deduplication; those that auto does not consider have none."""
+        for file, ranks, topology, *more in [
+                ("dense:4", 64, "4x16"), (MATRIX, 16, "4x4", "--nodes", "2x8"), ("random:5", 24, "3x8"),
+                ("dense:1", 12, "1,3,8", "--executor", "persistent", "--item-bytes", 24), ("dense:1", 8, "1x8"),
+                ("random:3", 16, "cyclic:4x4", "--nodes", "16x1")]:
+            division = ("--ranks", ranks, "--topology", topology, *more)
+            explained = {
+                dedup: {one["route"]: one["seconds"] for one in
+                        crossdock_json("explain", file, *division, *flags)["candidates"]}
+                for dedup, flags in ((True, ()), (False, ("--no-deduplicate",)))}
+            routes = [*explained[True], "locality:3"]
+            for flags in ((), ("--no-deduplicate",)):
+                found = crossdock_json("simulate", file, *division, *flags, "--routes", ",".join(routes))
+
+                for one in found["routes"]:
+                    self.assertEqual(one["estimated_seconds"], explained[one["dedup"]].get(one["route"]),
+                                     (file, more, one["route"], one["dedup"]))
+                self.assertEqual([one["route"] for one in found["routes"] if one["dedup"] != bool(flags)], routes)
+                considered = explained[not flags]
+                self.assertEqual(found["auto"], min(considered, key=considered.get))
+
+    def test_TableShowsTheEstimateOfExplain(self):
+        division = ("dense:4", "--ranks", 64, "--topology", "4x16")
+        explained = [dict(line.split()[:2] for line in crossdock("explain", *division, *flags).stdout.splitlines()[4:-1])
+                     for flags in (("--no-deduplicate",), ())]
+
+        head, *rows = crossdock("simulate", *division, "--routes", "three_step,locality:3").stdout.splitlines()[5:-1]
+
+        self.assertEqual(head.split()[6:8], ["estimated", "us"])
+        self.assertEqual([row.replace(" *", "").split()[4] for row in rows],
+                         [*(one["three_step"] for one in explained), "-", "-"])
+        self.assertEqual(explained[1]["three_step"], "4.287")
 
     def test_OneMessageTakesWhatTheMachineSays(self):
         """Overheads of 0.3 us, latency 1 us, 7 bytes of 0.16 ns, 8 bytes copied on either side."""

@@ -21,6 +21,8 @@ json result_json(const simulated_route& result, double direct_seconds) {
             {"dedup", result.is_deduplicated},
             {"slowest_seconds", result.time.slowest_seconds},
             {"mean_seconds", result.time.mean_seconds},
+            {"estimated_seconds",
+             result.estimated_seconds ? json(*result.estimated_seconds) : json(nullptr)},
             {"priced_seconds", result.priced_seconds},
             {"speedup_over_direct", speedup(direct_seconds, result.time.slowest_seconds)},
             {"share_of_time", shares_json(result.time.shares)},
@@ -137,11 +139,13 @@ std::string conclusion(const simulated_level& level) {
 }
 
 constexpr const char* legend =
-    "slowest, mean: of all ranks; priced: as auto estimates it; speed-up: how many times as fast "
-    "as\ndirect by messages without dedup; waiting to network: shares of all ranks' time";
+    "slowest, mean: of all ranks; estimated: what auto expects, -: it does not consider that "
+    "route\n"
+    "speed-up: how many times as fast as direct by messages without dedup; waiting to network: "
+    "shares of all ranks' time";
 
 void print_level(const simulated_level& level) {
-    table lines({"route", "dedup", "slowest us", "mean us", "priced us", "speed-up", "waiting",
+    table lines({"route", "dedup", "slowest us", "mean us", "estimated us", "speed-up", "waiting",
                  "copying", "region", "node", "network", "messages", "inter-region messages"});
     for (const auto& result : level.routes) {
         const bool is_first =
@@ -151,7 +155,7 @@ void print_level(const simulated_level& level) {
             result.is_deduplicated ? "yes" : "no",
             precise_microseconds(result.time.slowest_seconds),
             precise_microseconds(result.time.mean_seconds),
-            precise_microseconds(result.priced_seconds),
+            result.estimated_seconds ? precise_microseconds(*result.estimated_seconds) : "-",
             fmt::format("{:.2f}", speedup(level.direct_seconds, result.time.slowest_seconds))};
         for (auto& cell : shares_cells(result.time.shares)) cells.push_back(std::move(cell));
         cells.push_back(fmt::to_string(result.sent.messages.total));
@@ -185,7 +189,7 @@ void print_table(const simulate_options& options, const simulated_system& system
           options.item_bytes,
           options.is_loggp ? "messages everywhere" : "executor " + options.executor,
           charging_text(options),
-          options.is_loggp ? fmt::format("{}; priced without LogGP", legend) : legend);
+          options.is_loggp ? fmt::format("{}; estimated without LogGP", legend) : legend);
     for (std::size_t k = 0; k < levels.size(); ++k) {
         print("{}", is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
         print_level(levels[k]);

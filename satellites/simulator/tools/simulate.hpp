@@ -2,6 +2,7 @@
 /// @brief What the verb `simulate` replays: routes, level by level.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,8 @@ struct simulated_route {
     std::string route;
     bool is_deduplicated = false;
     simulated_time time;
-    double priced_seconds = 0;
+    double priced_seconds = 0;                ///< of these plans, by `price`
+    std::optional<double> estimated_seconds;  ///< by `auto`, if it is a candidate there
     traffic_summary sent;
 };
 

@@ -35,6 +35,12 @@ bool has_repeated_items(const std::vector<pattern>& patterns) {
     });
 }
 
+std::optional<double> estimated_seconds(const route_choice& choice, const std::string& route) {
+    const auto found = std::ranges::find(choice.candidates, route, &candidate_price::route);
+    if (found == choice.candidates.end()) return {};
+    return found->seconds;
+}
+
 // The standard that all are compared with comes first.
 std::vector<route_task> tasks_of(const simulate_options& options, const route& direct,
                                  const std::vector<std::unique_ptr<route>>& routes) {
@@ -67,17 +73,19 @@ class level_replay {
         }
         const auto first_alike = find_alike(tasks);
         std::vector<simulated_route> results(tasks.size());
-        std::string chosen;
+        // Without deduplication, and unless that is all that is asked for, with it.
+        std::vector<route_choice> choices(options_.without_dedup_only ? 1 : 2);
         std::atomic<std::size_t> next = 0;
-        // What takes longest comes first: the choice, and the routes with many stages at the end of the list.
+        // What takes longest comes first: the choices, and the routes with many stages at the end of the list.
         const auto work = [&] {
-            for (std::size_t num = next++; num <= tasks.size(); num = next++) {
-                const std::size_t k = tasks.size() - num;
-                if (num == 0) {
-                    chosen = chosen_route();
-                } else if (first_alike[k] == k) {
-                    results[k] = replay(tasks[k], num, tasks.size());
+            for (std::size_t num = next++; num < choices.size() + tasks.size(); num = next++) {
+                if (num < choices.size()) {
+                    choices[num] = estimate(num == 1);
+                    continue;
                 }
+                const std::size_t position = num - choices.size() + 1;
+                const std::size_t k = tasks.size() - position;
+                if (first_alike[k] == k) results[k] = replay(tasks[k], position, tasks.size());
             }
         };
         std::vector<std::future<void>> others;
@@ -88,10 +96,12 @@ class level_replay {
         for (std::size_t k = 0; k < tasks.size(); ++k) {
             results[k] = results[first_alike[k]];
             results[k].is_deduplicated = tasks[k].is_deduplicated;
+            results[k].estimated_seconds =
+                estimated_seconds(choices[tasks[k].is_deduplicated ? 1 : 0], results[k].route);
         }
         const double direct_seconds = results.front().time.slowest_seconds;
         results.erase(results.begin());
-        return {std::move(results), direct_seconds, std::move(chosen)};
+        return {std::move(results), direct_seconds, choices.back().route()};
     }
 
   private:
@@ -124,15 +134,11 @@ class level_replay {
         done_.tell(where);
     }
 
-    // As `explain` finds it.
-    std::string chosen_route() const {
-        const auto& nodes = system_.layout.nodes();
-        estimate_options how;
-        how.travel.item_bytes = options_.item_bytes;
-        how.travel.shares_memory =
-            options_.shares_memory() && nodes.num_regions() < nodes.num_ranks();
-        how.deduplicate = !options_.without_dedup_only;
-        return choose_route(system_.layout, patterns_, system_.hardware, how).route();
+    // As `explain` shows it.
+    route_choice estimate(bool deduplicate) const {
+        const auto how =
+            estimate_of(system_.layout, options_.item_bytes, options_.shares_memory(), deduplicate);
+        return choose_route(system_.layout, patterns_, system_.hardware, how);
     }
 
     simulated_route replay(const route_task& what, std::size_t number, std::size_t num_tasks) {
@@ -142,7 +148,7 @@ class level_replay {
         const auto& layout = system_.layout;
         tell(position);
         schedule operations;
-        simulated_route result{what.way->name(), what.is_deduplicated, {}, 0, {}};
+        simulated_route result{what.way->name(), what.is_deduplicated, {}, 0, {}, {}};
         {
             const auto plans = compile(layout.regions(), patterns_, *what.way,
                                        {.deduplicate = what.is_deduplicated});
