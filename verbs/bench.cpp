@@ -30,19 +30,6 @@ json record_head(const std::string& schema, const bench_input& input, const topo
 
 std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
-std::string reference_time::ratio(double median_seconds) const {
-    return fmt::format("{:.2f}", median_seconds / seconds);
-}
-
-std::string reference_time::legend() const {
-    return fmt::format("ratio: median divided by that of {}, {}; less than 1 is faster", name,
-                       which);
-}
-
-bool uses_mpi_alone(const std::string& name) {
-    return name.starts_with("mpi_") || name == "plain" || name == "alltoallv";
-}
-
 void add_bench(CLI::App& app, action& chosen) {
     auto* verb = add_verb(app, "bench");
     verb->require_subcommand(1);

@@ -53,12 +53,17 @@ json phases_json(const std::optional<bench::array::phase_medians>& phases) {
     return text;
 }
 
-json contender_json(const standing& one) {
+reference_time reference_of(const std::vector<standing>& standings) {
+    return fastest_of_mpi(standings, &standing::seconds, label_of<standing>);
+}
+
+json contender_json(const standing& one, const reference_time& reference) {
     return {{"name", one.who.name},
             {"route", or_null(one.who.route)},
             {"combine", or_null(one.who.combine)},
             {"verified", one.found.is_verified},
             {"seconds", timing_json(one.seconds)},
+            {"ratio", reference.compare(one.seconds).to_json()},
             {"phase_seconds", phases_json(one.phases)},
             {"counts", one.found.counts ? counts_json(*one.found.counts) : json(nullptr)}};
 }
@@ -69,7 +74,9 @@ void print_json(const array_task& task, const bench::array::result& found) {
     for (const auto& [kind, requests] : found.batches)
         document["batches"].push_back({{"kind", to_string(kind)}, {"requests", requests}});
     document["contenders"] = json::array();
-    for (const auto& one : found.standings) document["contenders"].push_back(contender_json(one));
+    const auto reference = reference_of(found.standings);
+    for (const auto& one : found.standings)
+        document["contenders"].push_back(contender_json(one, reference));
     document["left_out"] = left_out_json(petsc_obstacle(task.options));
     print(document);
 }
@@ -105,7 +112,7 @@ void print_table(const array_task& task, const bench::array::result& found) {
           options.combine.where, options.contest.iterations, mpi_version());
     for (const auto& [kind, requests] : found.batches)
         print("  {} {} requests\n", to_string(kind), requests);
-    const auto reference = fastest_of_mpi(standings, &standing::seconds, label_of<standing>);
+    const auto reference = reference_of(standings);
     print(
         "microseconds of the slowest rank for all batches; {}; phases: medians; arrived: requests "
         "at owners in the last stage, and at the busiest\n\n",

@@ -33,7 +33,12 @@ json sent_json(const std::optional<traffic>& sent) {
             {"inter_region_items", sent->inter_region_items}};
 }
 
+reference_time reference_of(const std::vector<prepared_standing>& standings) {
+    return fastest_of_mpi(standings, &prepared_standing::read_seconds, label_of<prepared_standing>);
+}
+
 void print_json(const array_task& task, const std::vector<prepared_standing>& standings) {
+    const auto reference = reference_of(standings);
     json document = array_record_head("crossdock.bench.array.prepared/1", task);
     document["setups"] = task.options.contest.setups;
     document["contenders"] = json::array();
@@ -44,6 +49,7 @@ void print_json(const array_task& task, const std::vector<prepared_standing>& st
                                           {"verified", one.found.is_verified},
                                           {"setup_seconds", timing_json(one.setup_seconds)},
                                           {"read_seconds", timing_json(one.read_seconds)},
+                                          {"ratio", reference.compare(one.read_seconds).to_json()},
                                           {"sent", sent_json(one.found.sent)}});
     }
     document["left_out"] = left_out_json(petsc_obstacle());
@@ -74,8 +80,7 @@ void print_table(const array_task& task, const std::vector<prepared_standing>& s
     print("prepared reads, {}: {} ranks, topology {}, combined {}, {} iterations, {}\n",
           workload_text(options.workload), task.regions.num_ranks(), task.regions.to_string(),
           options.combine.where, options.contest.iterations, mpi_version());
-    const auto reference =
-        fastest_of_mpi(standings, &prepared_standing::read_seconds, label_of<prepared_standing>);
+    const auto reference = reference_of(standings);
     print("microseconds of the slowest rank; {}; set-up: median, with the first read\n\n",
           reference.legend());
     table lines({"contender", "verified", "min", "quartile", "median", "max", "ratio", "set-up",

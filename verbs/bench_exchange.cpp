@@ -27,8 +27,19 @@ struct exchange_bench_options {
     bool as_json = false;
 };
 
+// "auto = routed:grid:2": what is behind a name that does not say it.
+std::string label(const standing& one) {
+    const bool says_all = one.algorithm.empty() || one.algorithm == one.name;
+    return says_all ? one.name : one.name + " = " + one.algorithm;
+}
+
+reference_time reference_of(const std::vector<standing>& standings) {
+    return fastest_of_mpi(standings, &standing::exchange_seconds, label);
+}
+
 void print_json(const exchange_bench_options& options, const topology& regions,
                 const std::vector<standing>& standings) {
+    const auto reference = reference_of(standings);
     json document = record_head("crossdock.bench.exchange/1", options.input, regions);
     document["values"] = options.values;
     document["warm_ups"] = options.contest.warm_ups;
@@ -41,6 +52,7 @@ void print_json(const exchange_bench_options& options, const topology& regions,
              {"algorithm", algorithm.empty() ? json(nullptr) : json(algorithm)},
              {"verified", is_verified},
              {"exchange_seconds", timing_json(seconds)},
+             {"ratio", reference.compare(seconds).to_json()},
              {"messages", sent.messages},
              {"inter_region_messages", sent.inter_region_messages},
              {"message_bytes", sent.message_bytes},
@@ -49,18 +61,12 @@ void print_json(const exchange_bench_options& options, const topology& regions,
     print(document);
 }
 
-// "auto = routed:grid:2": what is behind a name that does not say it.
-std::string label(const standing& one) {
-    const bool says_all = one.algorithm.empty() || one.algorithm == one.name;
-    return says_all ? one.name : one.name + " = " + one.algorithm;
-}
-
 void print_table(const exchange_bench_options& options, const topology& regions,
                  const std::vector<standing>& standings) {
     print("{}: {} ranks, topology {}, {}, {} iterations, {}\n", options.input.file,
           regions.num_ranks(), regions.to_string(), options.values, options.contest.iterations,
           mpi_version());
-    const auto reference = fastest_of_mpi(standings, &standing::exchange_seconds, label);
+    const auto reference = reference_of(standings);
     print("microseconds of the slowest rank; {}\n\n", reference.legend());
     table lines({"contender", "verified", "min", "quartile", "median", "max", "ratio", "messages",
                  "inter-region", "bytes", "inter-region"});

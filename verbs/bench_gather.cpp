@@ -26,8 +26,14 @@ struct gather_bench_options {
     bool as_json = false;
 };
 
+reference_time reference_of(const std::vector<standing>& standings) {
+    return fastest_of(standings, &standing::combine_seconds, &standing::name,
+                      &standing::is_baseline, "of gslib's methods");
+}
+
 void print_json(const gather_bench_options& options, const topology& regions,
                 const std::vector<standing>& standings) {
+    const auto reference = reference_of(standings);
     json document = record_head("crossdock.bench.gather/1", options.input, regions);
     document["executor"] = options.executor;
     document["warm_ups"] = options.contest.warm_ups;
@@ -43,6 +49,7 @@ void print_json(const gather_bench_options& options, const topology& regions,
              {"verified", one.found.is_verified},
              {"setup_seconds", timing_json(one.setup_seconds)},
              {"combine_seconds", timing_json(one.combine_seconds)},
+             {"ratio", reference.compare(one.combine_seconds).to_json()},
              {"messages", one.found.sent.messages},
              {"inter_region_messages", one.found.sent.inter_region_messages},
              {"items", one.found.sent.items},
@@ -61,8 +68,7 @@ void print_table(const gather_bench_options& options, const topology& regions,
     print("{}: {} ranks, topology {}, {} iterations of {} in a row, {}\n", options.input.file,
           regions.num_ranks(), regions.to_string(), options.contest.iterations,
           options.contest.in_a_row, mpi_version());
-    const auto reference = fastest_of(standings, &standing::combine_seconds, &standing::name,
-                                      &standing::is_baseline, "of gslib's methods");
+    const auto reference = reference_of(standings);
     print("microseconds of the slowest rank; {}\n\n", reference.legend());
     table lines({"contender", "verified", "set-up", "min", "quartile", "median", "max", "ratio",
                  "messages", "inter-region", "items", "inter-region"});

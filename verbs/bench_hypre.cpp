@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "bench/hypre/level_contest.hpp"
@@ -51,6 +52,27 @@ json counts_json(const bench::sent_counts& sent) {
             {"values_inside", sent.values_inside}};
 }
 
+// All levels of a round, one after the other.
+std::vector<double> rounds_of_levels(const std::vector<level_standings>& levels,
+                                     std::size_t contender) {
+    std::vector<double> rounds(levels.front().standings[contender].exchange_seconds.rounds.size());
+    for (const auto& level : levels) {
+        const auto& of_level = level.standings[contender].exchange_seconds.rounds;
+        std::ranges::transform(rounds, of_level, rounds.begin(), std::plus<>());
+    }
+    return rounds;
+}
+
+// Of each contender, all levels to those of hypre.
+json ratios_json(const std::vector<level_standings>& levels) {
+    const auto& standings = levels.front().standings;
+    const auto by_hypre = rounds_of_levels(levels, 0);
+    json ratios = json::object();
+    for (std::size_t c = 0; c < standings.size(); ++c)
+        ratios[standings[c].name] = compare_rounds(rounds_of_levels(levels, c), by_hypre).to_json();
+    return ratios;
+}
+
 void print_hypre_json(const hypre_options& options, const topology& regions,
                       const std::vector<level_standings>& levels) {
     json document = record_head("crossdock.bench.hypre/1", options.input, regions);
@@ -61,20 +83,24 @@ void print_hypre_json(const hypre_options& options, const topology& regions,
     document["levels"] = json::array();
     for (const auto& [num_rows, num_entries, standings] : levels) {
         json contenders = json::array();
+        const auto& by_hypre = standings.front().exchange_seconds.rounds;
         for (const auto& one : standings) {
+            const auto ratio = compare_rounds(one.exchange_seconds.rounds, by_hypre);
             contenders.push_back({{"name", one.name},
                                   {"route", one.route.empty() ? json(nullptr) : json(one.route)},
                                   {"verified", one.is_verified},
                                   {"most", counts_json(one.most)},
                                   {"all", counts_json(one.all)},
                                   {"setup_seconds", timing_json(one.setup_seconds)},
-                                  {"exchange_seconds", timing_json(one.exchange_seconds)}});
+                                  {"exchange_seconds", timing_json(one.exchange_seconds)},
+                                  {"ratio", ratio.to_json()}});
         }
         document["levels"].push_back({{"level", document["levels"].size()},
                                       {"rows", num_rows},
                                       {"entries", num_entries},
                                       {"contenders", contenders}});
     }
+    document["ratios"] = ratios_json(levels);
     document["left_out"] = json::array();
     if (const auto left_out = neighborhood_collective(); !left_out.obstacle.empty())
         document["left_out"].push_back({{"name", left_out.name}, {"reason", left_out.obstacle}});

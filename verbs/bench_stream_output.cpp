@@ -70,8 +70,8 @@ json work_json(const std::string& workload, const bench::streaming::work_counts&
     return nullptr;
 }
 
-json contender_json(const stream_bench_options& options, const topology& nodes,
-                    const standing& one) {
+json contender_json(const stream_bench_options& options, const topology& nodes, const standing& one,
+                    const reference_time& reference) {
     const auto items_per_second = rate(options, nodes, one);
     const auto& choice = one.who.choice;
     return {{"name", one.who.name},
@@ -80,6 +80,7 @@ json contender_json(const stream_bench_options& options, const topology& nodes,
             {"buffer_items", choice ? json(choice->buffer_items) : json(nullptr)},
             {"verified", one.found.is_verified},
             {"seconds", timing_json(one.seconds)},
+            {"ratio", reference.compare(one.seconds).to_json()},
             {"items_per_second", items_per_second ? json(*items_per_second) : json(nullptr)},
             {"work", work_json(options.workload.workload, one.counts)},
             {"statistics",
@@ -132,6 +133,10 @@ std::string label(const standing& one) {
     const auto& choice = *one.who.choice;
     return fmt::format("{} {} {}", one.found.scheme ? to_string(*one.found.scheme) : "-",
                        choice.route, choice.buffer_items);
+}
+
+reference_time reference_of(const std::vector<standing>& standings) {
+    return fastest_of_mpi(standings, &standing::seconds, label);
 }
 
 std::string work_text(const std::string& workload, const standing& one) {
@@ -197,8 +202,9 @@ void print_stream_json(const stream_bench_options& options, const topology& node
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
     document["contenders"] = json::array();
+    const auto reference = reference_of(standings);
     for (const auto& one : standings)
-        document["contenders"].push_back(contender_json(options, nodes, one));
+        document["contenders"].push_back(contender_json(options, nodes, one, reference));
     print(document);
 }
 
@@ -208,7 +214,7 @@ void print_stream_table(const stream_bench_options& options, const topology& nod
     print("{}: {} ranks of {} workers, nodes {}, {} iterations, {}\n", workload.workload,
           nodes.num_ranks(), workload.stream.workers, nodes.to_string(), options.contest.iterations,
           mpi_version());
-    const auto reference = fastest_of_mpi(standings, &standing::seconds, label);
+    const auto reference = reference_of(standings);
     print("microseconds of the slowest rank; million {} per second of all; {}\n\n",
           bench::streaming::find_workload(workload.workload).item, reference.legend());
     const std::string work = workload.workload == "phold" ? "rejected" : "wasted";

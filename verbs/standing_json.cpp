@@ -1,5 +1,7 @@
 #include "verbs/standing_json.hpp"
 
+#include "verbs/reference.hpp"
+
 namespace crossdock::tool {
 
 namespace {
@@ -13,7 +15,7 @@ json overlap_json(const std::optional<bench::overlap>& hidden) {
             {"efficiency", hidden->efficiency()}};
 }
 
-json contender_json(const bench::standing& one) {
+json contender_json(const bench::standing& one, const reference_time& reference) {
     return {
         {"name", one.name},
         {"executor", one.executor.empty() ? json(nullptr) : json(one.executor)},
@@ -23,6 +25,7 @@ json contender_json(const bench::standing& one) {
         {"choose_seconds", one.choose_seconds ? timing_json(*one.choose_seconds) : json(nullptr)},
         {"setup_seconds", timing_json(one.setup_seconds)},
         {"exchange_seconds", timing_json(one.exchange_seconds)},
+        {"ratio", reference.compare(one.exchange_seconds).to_json()},
         {"product_seconds",
          one.product_seconds ? timing_json(*one.product_seconds) : json(nullptr)},
         {"overlap", overlap_json(one.hidden)},
@@ -43,8 +46,10 @@ json timing_json(const bench::timing& seconds) {
 }
 
 json contenders_json(const std::vector<bench::standing>& standings) {
+    const auto reference =
+        fastest_of_mpi(standings, &bench::standing::exchange_seconds, &bench::standing::name);
     json contenders = json::array();
-    for (const auto& one : standings) contenders.push_back(contender_json(one));
+    for (const auto& one : standings) contenders.push_back(contender_json(one, reference));
     return contenders;
 }
 

@@ -170,7 +170,7 @@ finding judge_standings(const std::vector<bench::standing>& standings, count_t n
     for (const auto& one : standings) {
         const auto& seconds = one.exchange_seconds;
         contenders.push_back({one.name, !one.executor.empty(), one.found.is_verified,
-                              seconds.lower_quartile, seconds.median, one.setup_seconds.median});
+                              seconds.rounds, seconds.median, one.setup_seconds.median});
     }
     return judge(contenders, num_messages);
 }
@@ -179,7 +179,7 @@ json finding_json(const finding& found) {
     return {{"outcome", to_string(found.found)},
             {"mpi", found.mpi},
             {"route", found.route},
-            {"ratio", found.ratio},
+            {"ratio", found.ratio.to_json()},
             {"exchanges_to_pay", found.exchanges_to_pay ? json(*found.exchanges_to_pay) : json()},
             {"text", found.text}};
 }
@@ -303,16 +303,25 @@ void add_conclusion(json& document) {
     const auto is = [](const json& one, outcome which) {
         return one["finding"]["outcome"] == to_string(which);
     };
-    const auto ratio = [](const json* one) { return (*one)["finding"]["ratio"].get<double>(); };
+    const auto ratio = [](const json* one) {
+        return (*one)["finding"]["ratio"]["median"].get<double>();
+    };
     const json* shown = patterns.size() == 1 ? &patterns.front() : nullptr;
     std::vector<const json*> gains;
+    std::size_t num_undecided = 0;
     for (const auto& one : patterns) {
         if (is(one, outcome::wrong)) shown = &one;
         if (is(one, outcome::gain)) gains.push_back(&one);
+        if (is(one, outcome::undecided)) ++num_undecided;
     }
     std::string found = to_string(outcome::no_gain);
     std::string text =
         fmt::format("Nothing is gained in any of {} patterns: leave them to MPI.", patterns.size());
+    if (num_undecided > 0) {
+        found = to_string(outcome::undecided);
+        text = fmt::format("Undecided in {} of {} patterns, and no gain in the others.",
+                           num_undecided, patterns.size());
+    }
     if (shown == nullptr && !gains.empty()) {
         shown = *std::ranges::min_element(gains, {}, ratio);
         text = fmt::format("There is a gain in {} of {} patterns, most in {}: ", gains.size(),

@@ -6,11 +6,12 @@ namespace crossdock::bench {
 
 namespace {
 
-timing summarize(std::vector<double> seconds) {
+timing summarize(std::vector<double> rounds) {
+    auto seconds = rounds;
     std::sort(seconds.begin(), seconds.end());
     const auto n = seconds.size();
-    return {seconds.front(), seconds[n / 4], (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-            seconds[n - 1 - n / 4], seconds.back()};
+    return {seconds.front(),        seconds[n / 4], (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
+            seconds[n - 1 - n / 4], seconds.back(), std::move(rounds)};
 }
 
 }  // namespace

@@ -11,13 +11,14 @@
 
 namespace crossdock::bench {
 
-/// @brief Seconds of the slowest rank, over iterations.
+/// @brief Seconds of the slowest rank, over iterations; on other ranks than rank 0 they mean nothing.
 struct timing {
     double min = 0;
     double lower_quartile = 0;
     double median = 0;
     double upper_quartile = 0;
     double max = 0;
+    std::vector<double> rounds;  ///< in their order, which is the same for all that took turns
 };
 
 /// @brief The times of the slowest rank, for each of several series of rounds.

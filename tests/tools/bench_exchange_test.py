@@ -22,7 +22,7 @@ def bench(file, ranks, *more):
 
 def record():
     found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--algorithms", "nbx,routed:direct")
-    return bench_record.blank(found, "exchange_seconds")
+    return bench_record.blank(found, "exchange_seconds", "ratio")
 
 
 def messages(found):
@@ -47,6 +47,8 @@ class BenchExchange(unittest.TestCase):
                     self.assertEqual((found["ranks"], found["values"]), (ranks, values))
                     self.assertEqual([one["name"] for one in found["contenders"]],
                                      [*references, "auto", *DIRECT, *only, *OTHERS])
+                    bench_record.check_judged(self, found["contenders"], "exchange_seconds",
+                                              lambda one: one["name"].startswith("mpi_"))
                     for one in found["contenders"]:
                         self.assertTrue(one["verified"], one["name"])
                         bench_record.check_seconds(self, one["exchange_seconds"])

@@ -20,7 +20,7 @@ def record():
     found = bench(DATA / "D_10.mtx.gz", 5, "--in-a-row", 3, "--topology", "2,3",
                   "--ways", "owners/three_step,holders/direct")
     found["contenders"] = [one for one in found["contenders"] if one["name"] != "tuned"]  # what it takes is chance
-    return bench_record.blank(found, *TIMES)
+    return bench_record.blank(found, *TIMES, "ratio")
 
 
 def sent(found):
@@ -39,6 +39,7 @@ class BenchGather(unittest.TestCase):
 
                 self.assertEqual([one["name"] for one in found["contenders"]], BASELINES + WAYS)
                 self.assertEqual([one["baseline"] for one in found["contenders"]], [True] * 4 + [False] * 6)
+                bench_record.check_judged(self, found["contenders"], "combine_seconds", lambda one: one["baseline"])
                 for one in found["contenders"]:
                     self.assertTrue(one["verified"], one["name"])
                     for name in TIMES:

@@ -36,9 +36,13 @@ class BenchHypre(unittest.TestCase):
             names = [name for name in ["hypre", "mpi_neighbor_alltoallv_init", "direct", "three_step", "auto",
                                        "auto:measure"] if name not in left_out]
             self.assertGreater(len(found["levels"]), 1)
+            self.assertEqual(list(found["ratios"]), names)
+            self.assertEqual(found["ratios"]["hypre"]["median"], 1)
             for number, level in enumerate(found["levels"]):
                 self.assertEqual(level["level"], number)
                 self.assertEqual([one["name"] for one in level["contenders"]], names)
+                bench_record.check_judged(self, level["contenders"], "exchange_seconds",
+                                          lambda one: one["name"] == "hypre")
                 for one in level["contenders"]:
                     self.assertTrue(one["verified"], (problem, number, one["name"]))
                     for name in ("setup_seconds", "exchange_seconds"):

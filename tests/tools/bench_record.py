@@ -28,6 +28,15 @@ def check_seconds(test, seconds):
     test.assertGreaterEqual(ordered[0], 0)  # a clock may be too coarse for what is short
 
 
+def check_judged(test, contenders, seconds, is_reference):
+    """Each has the ratio of its rounds to those of the fastest reference, whose own is 1."""
+    for one in contenders:
+        test.assertEqual(list(one["ratio"]), ["median", "lower", "upper", "decision"])
+        test.assertIn(one["ratio"]["decision"], ("gain", "no_gain", "undecided"))
+    fastest = min(filter(is_reference, contenders), key=lambda one: one[seconds]["median"])
+    test.assertEqual(fastest["ratio"]["median"], 1)
+
+
 def rows_of(output):
     """The rows of the first table that compares contenders, as {column: cell}; "messages inter-region" is a column."""
     lines = output[output.index("\ncontender ") + 1:].partition("\n\n")[0].splitlines()

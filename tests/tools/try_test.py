@@ -1,10 +1,12 @@
 """crossdock try: its page, the record in it, and what it is told about."""
 
+import copy
 import html.parser
 import json
 import re
 import unittest
 
+import html_page
 from command_line import BAD_INPUT, DATA, InFolder, crossdock
 
 MPI = ["mpi_persistent", "mpi_neighbor_alltoallv", "mpi_neighbor_alltoallv_init"]
@@ -86,7 +88,7 @@ class Try(InFolder):
         self.assertEqual([(one["messages"], one["inter_region_messages"], one["items"])
                           for one in pattern["contenders"] if one["name"] in (*MPI, "direct")],
                          [(50, 28, 3821)] * (4 - len(pattern["left_out"])))
-        self.assertIn(found["outcome"], ("gain", "no_gain"))
+        self.assertIn(found["outcome"], ("gain", "no_gain", "undecided"))
         self.assertEqual(found["text"], pattern["finding"]["text"])
         self.assertEqual(done.stdout.splitlines()[-1], str(self.folder / "try.html"))
         self.assertTrue(done.stdout.startswith(found["text"]))
@@ -215,6 +217,36 @@ class Try(InFolder):
 
         self.assertEqual(report.returncode, 0, report.stderr)
         self.assertIn("crossdock.try/1", (self.folder / "report.html").read_text())
+
+    def test_ReportSaysWhatTrySays(self):
+        """Both of one measurement, whatever it is; and of one that is written by hand, with each decision."""
+        done, _ = self.try_(self.write_pattern(), "--json", "--machine", "generic_100g", "--iterations", 40, ranks=4)
+        measured = json.loads(done.stdout)
+        finding = measured["patterns"][0]["finding"]
+        self.assertEqual(finding["outcome"], finding["ratio"]["decision"])
+        for outcome in ("gain", "no_gain", "undecided", None):
+            found = copy.deepcopy(measured)
+            pattern, = found["patterns"]
+            if outcome is not None:
+                pattern["finding"] |= {"outcome": outcome, "route": "direct"}
+                for one in pattern["contenders"]:
+                    one["ratio"] = {"median": 0.83, "lower": 0.8, "upper": 0.86, "decision": outcome}
+            file = self.write("try.json", found)
+
+            report = crossdock("report", file, "-o", self.folder / "report.html")
+
+            self.assertEqual(report.returncode, 0, report.stderr)
+            said, = html_page.Reader((self.folder / "report.html").read_text(encoding="utf-8")).findings
+            ratio, = (one["ratio"] for one in pattern["contenders"] if one["name"] == pattern["finding"]["route"])
+            begin = {"gain": "", "no_gain": "Nothing is gained: ", "undecided": "Undecided: "}[ratio["decision"]]
+            route = pattern["finding"]["route"]
+            executor, = (one["executor"] for one in pattern["contenders"] if one["name"] == route)
+            needs = f"{ratio['median']:.2f} ({ratio['lower']:.2f} to {ratio['upper']:.2f})"
+            self.assertEqual(said, f"{begin}{route}+dedup, {executor} needs {needs} of the time of "
+                                   f"{pattern['finding']['mpi']}, the fastest that uses MPI alone.")
+            if outcome is None:
+                self.assertEqual(pattern["finding"]["ratio"], ratio)
+                self.assertIn(f" takes {needs} times as long as the fastest that MPI offers", pattern["finding"]["text"])
 
     def refuse(self, sentence, *arguments, ranks=4):
         super().refuse(sentence, "try", *arguments, ranks=ranks)

@@ -9,45 +9,50 @@ namespace crossdock::tool {
 
 namespace {
 
-constexpr double as_fast = 1.05;
-
 const measured_contender& fastest(std::span<const measured_contender> contenders, bool is_route) {
     return *std::ranges::min_element(contenders, {}, [&](const auto& one) {
         return one.is_route == is_route ? one.median : INFINITY;
     });
 }
 
-const measured_contender& simplest_fast_route(std::span<const measured_contender> contenders) {
+round_ratio compare(const measured_contender& one, const measured_contender& other) {
+    return compare_rounds(one.rounds, other.rounds);
+}
+
+const measured_contender& route_to_judge(std::span<const measured_contender> contenders,
+                                         const measured_contender& mpi) {
     const auto& least = fastest(contenders, true);
-    const auto direct = std::ranges::find_if(contenders, [&](const auto& one) {
-        return one.is_route && one.name == "direct" && one.median <= as_fast * least.median;
-    });
-    return direct != contenders.end() ? *direct : least;
+    const auto direct = std::ranges::find_if(
+        contenders, [](const auto& one) { return one.is_route && one.name == "direct"; });
+    const bool is_as_good = direct != contenders.end() &&
+                            compare(*direct, mpi).found == compare(least, mpi).found &&
+                            compare(least, *direct).found != decision::gain;
+    return is_as_good ? *direct : least;
 }
 
-std::string microseconds_of(const measured_contender& one) {
-    return fmt::format("{:.1f} microseconds", 1e6 * one.median);
+outcome outcome_of(decision found) {
+    switch (found) {
+        case decision::gain: return outcome::gain;
+        case decision::no_gain: return outcome::no_gain;
+        case decision::undecided: break;
+    }
+    return outcome::undecided;
 }
 
-std::string text_of_gain(const finding& about, const measured_contender& route,
-                         const measured_contender& mpi) {
-    const auto head = fmt::format(
-        "The route {} of crossdock takes {:.2f} times as long as the fastest that MPI offers, {}: "
-        "{} instead of {}.",
-        route.name, about.ratio, label_of(mpi.name), microseconds_of(route), microseconds_of(mpi));
-    if (*about.exchanges_to_pay == 0) return head + " Its set-up takes no longer, either.";
-    return head +
-           fmt::format(" Its set-up pays off after {:.0f} exchanges.", *about.exchanges_to_pay);
-}
-
-std::string text_of_none(const finding& about, const measured_contender& route,
-                         const measured_contender& mpi) {
-    return fmt::format(
-        "Nothing is gained: leave it to MPI. MPI's fastest, {}, takes {}, and the "
-        "route {} of crossdock takes {}, {:.2f} "
-        "times as long{}.",
-        label_of(mpi.name), microseconds_of(mpi), route.name, microseconds_of(route), about.ratio,
-        about.ratio < 1 ? ", which is within the variation between rounds" : "");
+std::string text_of(const finding& about, const measured_contender& route,
+                    const measured_contender& mpi) {
+    const auto ratio = fmt::format(
+        "The route {} of crossdock takes {} times as long as the fastest that MPI offers, {}: "
+        "medians of {:.1f} and {:.1f} microseconds.",
+        route.name, about.ratio.text(), label_of(mpi.name), 1e6 * route.median, 1e6 * mpi.median);
+    if (about.found == outcome::no_gain) return "Nothing is gained: leave it to MPI. " + ratio;
+    if (about.found == outcome::undecided)
+        return fmt::format(
+            "Undecided after {} rounds: measure longer, by --seconds or --iterations. {}",
+            route.rounds.size(), ratio);
+    if (*about.exchanges_to_pay == 0) return ratio + " Its set-up takes no longer, either.";
+    return fmt::format("{} Its set-up pays off after {:.0f} exchanges.", ratio,
+                       *about.exchanges_to_pay);
 }
 
 }  // namespace
@@ -63,6 +68,7 @@ const char* to_string(outcome found) {
     switch (found) {
         case outcome::gain: return "gain";
         case outcome::no_gain: return "no_gain";
+        case outcome::undecided: return "undecided";
         case outcome::wrong: return "wrong";
         case outcome::nothing_sent: break;
     }
@@ -71,31 +77,29 @@ const char* to_string(outcome found) {
 
 finding judge(std::span<const measured_contender> contenders, long long num_messages) {
     const auto bad = std::ranges::find(contenders, false, &measured_contender::is_verified);
-    if (bad != contenders.end())
-        return {outcome::wrong,
-                bad->name,
-                "",
-                1,
-                {},
-                label_of(bad->name) + " brought wrong values: nothing here can be trusted."};
-    if (num_messages == 0)
-        return {outcome::nothing_sent,
-                "",
-                "",
-                1,
-                {},
-                "No rank sends anything to another: there is nothing to gain."};
-    const auto& mpi = fastest(contenders, false);
-    const auto& route = simplest_fast_route(contenders);
-    finding found{outcome::no_gain, mpi.name, route.name, route.median / mpi.median, {}, ""};
-    if (as_fast * route.median <= mpi.median && route.median < mpi.lower_quartile) {
-        found.found = outcome::gain;
-        const double more = route.setup_seconds - mpi.setup_seconds;
-        found.exchanges_to_pay = std::max(0.0, std::ceil(more / (mpi.median - route.median)));
-        found.text = text_of_gain(found, route, mpi);
-    } else {
-        found.text = text_of_none(found, route, mpi);
+    finding found;
+    if (bad != contenders.end()) {
+        found.found = outcome::wrong;
+        found.mpi = bad->name;
+        found.text = label_of(bad->name) + " brought wrong values: nothing here can be trusted.";
+        return found;
     }
+    if (num_messages == 0) {
+        found.text = "No rank sends anything to another: there is nothing to gain.";
+        return found;
+    }
+    const auto& mpi = fastest(contenders, false);
+    const auto& route = route_to_judge(contenders, mpi);
+    found.mpi = mpi.name;
+    found.route = route.name;
+    found.ratio = compare(route, mpi);
+    found.found = outcome_of(found.ratio.found);
+    if (found.found == outcome::gain) {
+        const double more_seconds = route.setup_seconds - mpi.setup_seconds;
+        const double saved_seconds = (1 - found.ratio.median) * mpi.median;
+        found.exchanges_to_pay = std::max(0.0, std::ceil(more_seconds / saved_seconds));
+    }
+    found.text = text_of(found, route, mpi);
     return found;
 }
 

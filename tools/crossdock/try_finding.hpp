@@ -5,6 +5,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "tools/crossdock/round_ratio.hpp"
 
 namespace crossdock::tool {
 
@@ -13,27 +16,28 @@ struct measured_contender {
     std::string name;
     bool is_route = false;  ///< of the library; else of MPI alone
     bool is_verified = true;
-    double lower_quartile = 0;
-    double median = 0;
+    std::vector<double> rounds;  ///< of each round
+    double median = 0;           ///< of all rounds
     double setup_seconds = 0;
 };
 
 enum class outcome {
-    gain,          ///< a route is faster than all that MPI offers
-    no_gain,       ///< none is, or by less than rounds differ
+    gain,  ///< the `decision` of that name, as the next two
+    no_gain,
+    undecided,
     wrong,         ///< a contender brought wrong values
     nothing_sent,  ///< no rank sends to another
 };
 
-/// @brief "gain", "no_gain", "wrong" or "nothing_sent".
+/// @brief "gain", "no_gain", "undecided", "wrong" or "nothing_sent".
 const char* to_string(outcome found);
 
 /// @brief What follows, and a sentence that says so.
 struct finding {
     outcome found = outcome::nothing_sent;
-    std::string mpi;    ///< the fastest of MPI alone; or the contender that is wrong
-    std::string route;  ///< `direct` if that is as fast as the fastest route
-    double ratio = 1;   ///< of the route's median to MPI's
+    std::string mpi;      ///< the fastest of MPI alone; or the contender that is wrong
+    std::string route;    ///< the one that is judged
+    round_ratio ratio{};  ///< of the route's times to MPI's
     std::optional<double>
         exchanges_to_pay;  ///< those that pay for the route's set-up; if there is a gain
     std::string text;
@@ -42,10 +46,10 @@ struct finding {
 /// @brief What a contender is called in sentences and pictures.
 std::string label_of(const std::string& name);
 
-/// @brief Compares the fastest route with the fastest of MPI alone.
+/// @brief Compares the route with the lowest median with that of MPI alone, by `compare_rounds`.
 ///
-/// A gain is a median that is less than MPI's by 5 %, and below MPI's lower quartile. Of routes whose medians are
-/// within 1.05 times the least, `direct` is the one, as it forwards nothing.
+/// In its place it judges `direct`, as that forwards nothing, if the decision is the same, and the other route does not
+/// gain over `direct`.
 /// @param contenders    at least one of each kind
 /// @param num_messages  that all ranks together send to others when none is forwarded
 finding judge(std::span<const measured_contender> contenders, long long num_messages);

@@ -16,6 +16,7 @@ REPORT = "crossdock.report/1"
 PARTS_OF_EXCHANGES = ["overlap", "packing", "sending", "waiting"]
 DRAWING = "what draw writes as .svg"
 QUARTILES = ["min", "lower_quartile", "median", "max"]
+DECISIONS = {"gain": "", "no_gain": "Nothing is gained: ", "undecided": "Undecided: "}  # how a sentence begins
 FASTEST_OF_MPI = "{}, the fastest that uses MPI alone"
 
 
@@ -48,6 +49,20 @@ class Traffic:
 
 
 @dataclasses.dataclass(frozen=True)
+class Ratio:
+    """A contender's times divided by those of the reference in the same rounds; without a decision those of medians."""
+
+    median: float
+    lower: float | None = None  # of the interval that the median is in
+    upper: float | None = None
+    decision: str | None = None  # "gain", "no_gain" or "undecided"; older records have none
+
+    @property
+    def text(self):
+        return f"{self.median:.2f}" if self.lower is None else f"{self.median:.2f} ({self.lower:.2f} to {self.upper:.2f})"
+
+
+@dataclasses.dataclass(frozen=True)
 class Contender:
     """What was measured of one contender; seconds are {"min", "lower_quartile", "median", "max"}."""
 
@@ -56,6 +71,7 @@ class Contender:
     dedup: bool
     seconds: dict
     is_reference: bool  # whether the library is compared with it
+    ratio: Ratio | None  # None: an older record has none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +84,8 @@ class Bench:
     unit: str
     contenders: list
     reference: str = FASTEST_OF_MPI  # what to call the fastest of those that the library is compared with
-    statistic: str = "median"  # by which it is compared
+    judged: str | None = None  # the route that try judges; None: the fastest
+    finding: str | None = None  # what try says where there is nothing to judge, or it judged otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,18 +196,33 @@ def uses_mpi_alone(name):
     return name.startswith("mpi_") or name in ("plain", "alltoallv")
 
 
+def ratio_of(record):
+    """As crossdock bench and try judge it."""
+    if "ratio" not in record:
+        return None
+    ratio = record["ratio"]
+    bounds = [ratio[name] if ratio[name] is None else number(ratio, name) for name in ("lower", "upper")]
+    if ratio["decision"] not in DECISIONS:
+        raise ValueError(f'the field "decision" is none of {", ".join(DECISIONS)}')
+    return Ratio(number(ratio, "median"), *bounds, ratio["decision"])
+
+
 def contender_of(record, seconds, label, route, *, dedup=True, is_reference=None):
     name = text(record, "name")
     if is_reference is None:
         is_reference = uses_mpi_alone(name)
-    return Contender(label, route, dedup, numbers(record[seconds], QUARTILES), is_reference)
+    return Contender(label, route, dedup, numbers(record[seconds], QUARTILES), is_reference, ratio_of(record))
 
 
-def sum_of_levels(levels):
-    """Contenders whose times are those of all levels, one after the other: sums of minima, of quartiles and so on."""
+def sum_of_levels(levels, ratios):
+    """Contenders whose times are those of all levels, one after the other: sums of minima, of quartiles and so on.
+
+    `ratios` are by their names.
+    """
     on_levels = [{text(one, "name"): one for one in routes_of(level, "contenders")} for level in levels]
     return [
         {"name": name, "route": first["route"]}
+        | ({"ratio": ratios[name]} if name in ratios else {})
         | {
             "exchange_seconds": {
                 quartile: sum(number(one[name]["exchange_seconds"], quartile) for one in on_levels)
@@ -376,7 +408,7 @@ class Results:
         )
         self.benches.append(Bench(kind, path, title, unit, contenders, **compared))
 
-    def read_neighbor(self, path, record):
+    def read_neighbor(self, path, record, **judged):
         contenders = []
         for one in routes_of(record, "contenders"):
             name, dedup, executor = text(one, "name"), one["dedup"], one["executor"]
@@ -389,7 +421,7 @@ class Results:
             + f": topology {text(record, 'topology')}, {text(record, 'direction')}, "
             f"{count(record, 'item_bytes')} bytes per item"
         )
-        self.add_bench("Neighbor exchange", path, record, what, "one exchange", contenders)
+        self.add_bench("Neighbor exchange", path, record, what, "one exchange", contenders, **judged)
 
     def read_exchange(self, path, record):
         contenders = []
@@ -424,7 +456,7 @@ class Results:
                 one["route"] and one["name"],
                 is_reference=one["name"] == "hypre",
             )
-            for one in sum_of_levels(levels)
+            for one in sum_of_levels(levels, record.get("ratios", {}))
         ]
         what = (
             f"{short_name(record['file'])}: all {counted(len(levels), 'level')}, topology "
@@ -437,8 +469,7 @@ class Results:
             what,
             "one exchange on each level",
             contenders,
-            reference="{}'s own exchange, by lower quartiles",
-            statistic="lower_quartile",
+            reference="{}'s own exchange",
         )
 
     def read_array(self, path, record):
@@ -485,7 +516,11 @@ class Results:
 
     def read_try(self, path, record):
         for pattern in record["patterns"]:
-            self.read_neighbor(path, record | pattern | {"amg": False, "direction": "forward"})
+            found = pattern["finding"]
+            is_judged = found["route"] and isinstance(found["ratio"], dict)  # older records judge otherwise
+            text(found, "text")
+            judged = {"judged": found["route"] or None, "finding": None if is_judged else found["text"]}
+            self.read_neighbor(path, record | pattern | {"amg": False, "direction": "forward"}, **judged)
 
     def read_drop_in(self, path, record):
         calls = [
