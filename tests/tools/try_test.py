@@ -6,6 +6,7 @@ import json
 import re
 import unittest
 
+import browser
 import html_page
 from command_line import BAD_INPUT, DATA, InFolder, crossdock
 
@@ -21,6 +22,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.faults, self.bars, self.links, self.script = [], [], [], [], ""
+        self.text, self.columns = text, text.partition("</thead>")[0].count("<th>")
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -186,6 +188,18 @@ class Try(InFolder):
             self.assertIn("crossdock: " + Page(done.stdout).document["text"], done.stderr)
         self.refuse("standard output cannot have both the page and --json: name another -o", file, *GIVEN, "--json",
                     "-o", "/dev/stdout")
+
+    def test_NothingScrollsSidewaysInAWindowOf1100Pixels(self):
+        _, page = self.try_(self.write_pattern("a" * 150), "--topology", "list:" + ",".join("01" * 8), "--nodes",
+                            "1x16", *GIVEN, ranks=16)
+
+        # Seven columns; in a browser they can be measured.
+        self.assertEqual(page.columns, 7)
+        if found := browser.find():
+            for text in (page.text, page.text.replace("</small></td>", "000</small></td>")):
+                widths = browser.widths(found, text, 1100)
+                self.assertLessEqual(widths["page"], 1100)
+                self.assertEqual([part for part in widths["parts"] if part[0] > part[1]], [])
 
     def test_NamesAreEscaped(self):
         file = self.write_pattern("a<b>&amp;<script>")

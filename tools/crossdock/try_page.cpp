@@ -60,14 +60,19 @@ std::string table_of(const char* kind, const std::vector<std::string>& head,
         kind, row("th", head), rows);
 }
 
-// A bar to each contender's median, and a line between its quartiles.
+// A bar to each contender's median, and a line between its quartiles. What takes far longer than MPI is clipped, or it
+// would leave no room for the others.
 std::string picture(const json& contenders) {
     constexpr int left = 190, right = 370, height = 30;
+    constexpr double most_of_mpi = 3;
+    const double reference = least_of_mpi(contenders);
     double most = 0;
     for (const auto& one : contenders)
         most = std::max(most, one["exchange_seconds"]["upper_quartile"].get<double>());
-    const auto x = [&](const json& seconds) {
-        return left + (right - left) * (most > 0 ? seconds.get<double>() / most : 0);
+    const bool is_clipped = most > most_of_mpi * reference;
+    const double end = is_clipped ? most_of_mpi * reference : most;
+    const auto x = [&](double seconds) {
+        return left + (right - left) * (end > 0 ? std::min(seconds / end, 1.0) : 0);
     };
     std::string drawn;
     double y = height / 2.0;
@@ -76,45 +81,67 @@ std::string picture(const json& contenders) {
         drawn += fmt::format(
             "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
             "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"16\"/>"
-            "<path class=\"spread\" d=\"M{:.1f},{}H{:.1f}\"/>"
-            "<text x=\"{}\" y=\"{}\">{} µs</text>\n",
+            "<path class=\"spread\" d=\"M{:.1f},{}H{:.1f}\"/>",
             left - 8, y + 5, escape(label_of(one["name"])), is_route(one) ? "route" : "mpi", left,
             y - 8, x(seconds["median"]) - left, x(seconds["lower_quartile"]), y,
-            x(seconds["upper_quartile"]), right + 8, y + 5, microseconds_of(seconds["median"]));
+            x(seconds["upper_quartile"]));
+        if (seconds["upper_quartile"] > end)
+            drawn += fmt::format("<path class=\"clipped\" d=\"M{},{}l8,8l-8,8z\"/>", right, y - 8);
+        drawn += fmt::format("<text x=\"{}\" y=\"{}\">{} µs</text>\n", right + 12, y + 5,
+                             microseconds_of(seconds["median"]));
         y += height;
     }
-    drawn += fmt::format("<path class=\"least\" d=\"M{0:.1f},0V{1}\"/>\n",
-                         x(least_of_mpi(contenders)), y - height / 2.0);
+    drawn += fmt::format("<path class=\"least\" d=\"M{0:.1f},0V{1}\"/>\n", x(reference),
+                         y - height / 2.0);
     return fmt::format(
-        "<figure><div class=\"wide\"><svg class=\"bars\" viewBox=\"0 0 445 {}\" role=\"img\" "
+        "<figure><div class=\"wide\"><svg class=\"bars\" viewBox=\"0 0 450 {}\" role=\"img\" "
         "aria-label=\"Median times of an exchange\">\n{}</svg></div>\n"
         "<figcaption>Bars: the median of the slowest rank's time of an exchange, <b "
         "class=\"mpi\">MPI alone</b> and "
         "<b class=\"route\">crossdock</b>. Thin lines: between the quartiles of all rounds. "
-        "Dashed: the fastest of MPI "
-        "alone.</figcaption></figure>\n",
-        y - height / 2.0, drawn);
+        "Dashed: the fastest of MPI alone.{}</figcaption></figure>\n",
+        y - height / 2.0, drawn,
+        is_clipped ? fmt::format(" Arrows: clipped at {:g} times that.", most_of_mpi) : "");
+}
+
+std::string with_small(const std::string& text, const std::string& small) {
+    return fmt::format("{}<small>{}</small>", text, small);
+}
+
+std::string quartiles_text(const json& seconds) {
+    return microseconds_of(seconds["lower_quartile"]) + " to " +
+           microseconds_of(seconds["upper_quartile"]);
+}
+
+std::string interval_text(const json& ratio) {
+    if (ratio["lower"].is_null()) return "of too few rounds";
+    return fmt::format("{:.2f} to {:.2f}", ratio["lower"].get<double>(),
+                       ratio["upper"].get<double>());
 }
 
 std::string contenders_table(const json& contenders) {
-    const double reference = least_of_mpi(contenders);
     std::string rows;
     for (const auto& one : contenders) {
         const auto& seconds = one["exchange_seconds"];
-        rows += row("td",
-                    {escape(label_of(one["name"])), microseconds_of(seconds["median"]),
-                     microseconds_of(seconds["lower_quartile"]) + " to " +
-                         microseconds_of(seconds["upper_quartile"]),
-                     fmt::format("{:.2f}", seconds["median"].get<double>() / reference),
-                     microseconds_of(one["setup_seconds"]["median"]), shown(one["messages"]),
-                     shown(one["inter_region_messages"]), shown(one["items"]),
-                     shown(one["inter_region_items"]), one["verified"].get<bool>() ? "yes" : "NO"});
+        const auto& ratio = one["ratio"];
+        const auto counted = [&](const char* all, const char* between) {
+            return with_small(shown(one[all]), shown(one[between]));
+        };
+        rows += row(
+            "td",
+            {escape(label_of(one["name"])),
+             with_small(microseconds_of(seconds["median"]), quartiles_text(seconds)),
+             with_small(fmt::format("{:.2f}", ratio["median"].get<double>()), interval_text(ratio)),
+             microseconds_of(one["setup_seconds"]["median"]),
+             counted("messages", "inter_region_messages"), counted("items", "inter_region_items"),
+             one["verified"].get<bool>() ? "yes" : "NO"});
     }
-    return table_of(
-        "contenders",
-        {"contender", "median, µs", "quartiles, µs", "times MPI's fastest", "set-up, µs",
-         "messages", "between regions", "items", "between regions", "verified"},
-        rows);
+    return table_of("contenders",
+                    {"contender", with_small("median, µs", "quartiles"),
+                     with_small("times MPI's fastest", "interval, 95 %"), "set-up, µs",
+                     with_small("messages", "between regions"),
+                     with_small("items", "between regions"), "verified"},
+                    rows);
 }
 
 std::string estimates_table(const json& candidates) {
@@ -125,7 +152,10 @@ std::string estimates_table(const json& candidates) {
     return table_of("estimates", {"route", "estimated, µs", "mostly"}, rows);
 }
 
-std::string advice_text(const json& advice) {
+std::string advice_text(const json& advice, const json& found) {
+    if (found == to_string(outcome::undecided))
+        return "<p>Measure longer, by --seconds or --iterations, before you change a "
+               "program.</p>\n";
     if (advice.is_null()) return "<p>Leave this pattern to MPI.</p>\n";
     const auto block = [&](const char* where, const char* field) {
         return fmt::format("<p>{}</p>\n<pre>{}</pre>\n", where, shown(advice[field]));
@@ -158,7 +188,8 @@ std::string pattern_section(const json& one, bool is_only) {
         "</h3>\n{}{}",
         head, picture(one["contenders"]), contenders_table(one["contenders"]),
         shown(one["item_bytes"]), shown(one["iterations"]), shown(one["partition"]), left_out,
-        advice_text(one["advice"]), estimates_table(one["choice"]["candidates"]),
+        advice_text(one["advice"], one["finding"]["outcome"]),
+        estimates_table(one["choice"]["candidates"]),
         cluster.is_null() ? std::string()
                           : fmt::format("<p class=\"cluster\">{}</p>\n", shown(cluster)));
 }
@@ -182,8 +213,8 @@ std::string place_section(const json& document) {
             (document["is_calibrated"] ? ", measured by this run" : ", not measured"));
     add("crossdock",
         fmt::format("{}, built with {}", shown(document["version"]), shown(document["flags"])));
-    return fmt::format(
-        "<h2>Where it was measured</h2>\n<div class=\"wide\"><table>\n{}</table></div>\n", rows);
+    return fmt::format("<h2>Where it was measured</h2>\n<table class=\"place\">\n{}</table>\n",
+                       rows);
 }
 
 // In a script element nothing is escaped, and a "</" could end it.
