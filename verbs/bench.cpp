@@ -7,6 +7,25 @@
 
 namespace crossdock::tool {
 
+namespace {
+
+struct benchmark_example {
+    const char* name;
+    const char* line;
+};
+
+constexpr benchmark_example examples[] = {
+    {"neighbor", "mpirun -n 8 crossdock bench neighbor dense:4 --topology 2x4"},
+    {"hypre", "mpirun -n 8 crossdock bench hypre 7pt:16x16x16 --topology 2x4"},
+    {"exchange", "mpirun -n 8 crossdock bench exchange dense:4 --topology 2x4"},
+    {"gather", "mpirun -n 8 crossdock bench gather hex:2:2 --topology 2x4"},
+    {"array", "mpirun -n 8 crossdock bench array --topology 2x4"},
+    {"combine", "crossdock bench combine"},
+    {"stream", "mpirun -n 4 crossdock bench stream --nodes 2x2"},
+};
+
+}  // namespace
+
 void add_input(CLI::App& benchmark, bench_input& input, const std::string& dense_help) {
     benchmark
         .add_option("FILE", input.file,
@@ -33,6 +52,8 @@ std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds 
 void add_bench(CLI::App& app, action& chosen) {
     auto* verb = add_verb(app, "bench");
     verb->require_subcommand(1);
+    const auto footer = verb->get_footer();
+    verb->footer(app.get_footer());  // which benchmarks inherit
     add_bench_neighbor(*verb, chosen);
     add_bench_hypre(*verb, chosen);
     add_bench_exchange(*verb, chosen);
@@ -40,6 +61,11 @@ void add_bench(CLI::App& app, action& chosen) {
     add_bench_array(*verb, chosen);
     add_bench_combine(*verb, chosen);
     add_bench_stream(*verb, chosen);
+    verb->footer(footer);
+    for (const auto& [name, example] : examples) {
+        auto* benchmark = verb->get_subcommand(name);
+        benchmark->footer(fmt::format("Example: {}\n\n{}", example, benchmark->get_footer()));
+    }
 }
 
 }  // namespace crossdock::tool

@@ -13,16 +13,16 @@ TIMEOUT_SECONDS = 120
 BAD_INPUT = 2
 
 
-def crossdock(*arguments, ranks=None, stdout=subprocess.PIPE, environment=None):
+def crossdock(*arguments, ranks=None, stdout=subprocess.PIPE, environment=None, folder=None):
     """Runs crossdock, under mpirun if a number of ranks is given; a hang fails the test.
 
-    `environment` are variables in addition to those of the test.
+    `environment` are variables in addition to those of the test; `folder` is where it runs, if not here.
     """
     command = [os.environ["CROSSDOCK_TOOL"], *map(str, arguments)]
     if ranks is not None:
         command = os.environ["CROSSDOCK_MPIRUN"].split() + [str(ranks), *command]
     return subprocess.run(["timeout", str(TIMEOUT_SECONDS), *command], stdout=stdout,
-                          stderr=subprocess.PIPE, text=True, check=False,
+                          stderr=subprocess.PIPE, text=True, check=False, cwd=folder,
                           env=os.environ | (environment or {}))
 
 

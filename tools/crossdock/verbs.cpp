@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/help_format.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/program_folder.hpp"
 
@@ -23,46 +24,59 @@ namespace crossdock::tool {
 namespace {
 
 constexpr std::array verbs{
-    verb_entry{"info", "crossdock", "Show the MPI, the topology and the routes"},
-    verb_entry{
-        "demo", "crossdock",
-        "Exchange the halo of y = A x over every route, check it, and count what each sends"},
+    verb_entry{"info", "crossdock", "Show the MPI, the topology and the routes",
+               "mpirun -n 8 crossdock info"},
+    verb_entry{"demo", "crossdock",
+               "Exchange the halo of y = A x over every route, check it, and count what each sends",
+               "mpirun -n 8 crossdock demo --topology 2x4"},
     verb_entry{"run", "crossdock",
                "Run an unchanged MPI program under the drop-in, which takes over its neighborhood "
-               "collectives: crossdock run -- mpirun -n 64 ./app"},
+               "collectives",
+               "crossdock run -- mpirun -n 64 ./app"},
     verb_entry{"trace", "crossdock",
-               "Run a program that uses the library, and write the timeline of its exchanges: "
-               "crossdock trace -- mpirun -n 64 ./app"},
+               "Run a program that uses the library, and write the timeline of its exchanges",
+               "crossdock trace -o trace.json -- mpirun -n 64 ./app"},
     verb_entry{
         "why", "crossdock-analyze",
-        "Say why a program hangs, from the lines that CROSSDOCK_WATCHDOG makes its ranks write"},
+        "Say why a program hangs, from the lines that CROSSDOCK_WATCHDOG makes its ranks write",
+        "crossdock why program.log"},
     verb_entry{"try", "crossdock",
                "Measure on this machine, under mpirun, whether crossdock pays for a pattern, and "
-               "write a page with the answer"},
+               "write a page with the answer",
+               "mpirun -n 4 crossdock try dense:4 --topology 2x2 -o try.html"},
     verb_entry{"analyze", "crossdock-analyze",
-               "Count what every route sends for the halo of y = A x. Runs in one process"},
+               "Count what every route sends for the halo of y = A x. Runs in one process",
+               "crossdock analyze dense:4 --ranks 64 --topology 4x16"},
     verb_entry{"simulate", "crossdock-analyze",
                "Simulate the halo of y = A x over every route on a machine that is described by "
-               "numbers. Runs in one process"},
+               "numbers. Runs in one process",
+               "crossdock simulate dense:4 --ranks 64 --topology 4x16"},
     verb_entry{
         "explain", "crossdock",
         "Show which route \"auto\" takes for the halo of y = A x, and what every candidate is "
-        "estimated to cost. Runs in one process"},
+        "estimated to cost. Runs in one process",
+        "crossdock explain dense:4 --ranks 64 --topology 4x16"},
     verb_entry{"draw", "crossdock-analyze",
                "Draw who sends to whom on one route, stage by stage, for the halo of y = A x: each "
-               "message for up to 32 ranks, matrices for more. Needs matplotlib"},
+               "message for up to 32 ranks, matrices for more. Needs matplotlib",
+               "crossdock draw dense:1 --ranks 16 --topology 4x4 --route three_step -o plan.svg"},
     verb_entry{"report", "crossdock-analyze",
                "Make one HTML page of figures from results of simulate, analyze, explain, try, "
-               "bench and the drop-in. Needs matplotlib"},
-    verb_entry{"export", "crossdock-analyze",
-               "Write what all ranks do in the halo of y = A x over one route, for other programs. "
-               "Runs in one process"},
+               "bench and the drop-in. Needs matplotlib",
+               "crossdock report result.json -o report.html"},
+    verb_entry{
+        "export", "crossdock-analyze",
+        "Write what all ranks do in the halo of y = A x over one route, for other programs. "
+        "Runs in one process",
+        "crossdock export dense:1 --ranks 16 --topology 4x4 --route three_step --format json"},
     verb_entry{"bench", "crossdock-bench",
-               "Time crossdock against MPI and other libraries, under mpirun"},
+               "Time crossdock against MPI and other libraries, under mpirun",
+               "mpirun -n 8 crossdock bench neighbor dense:4 --topology 2x4"},
     verb_entry{"calibrate", "crossdock-bench",
-               "Measure this machine, under mpirun, for estimates and simulations"},
+               "Measure this machine, under mpirun, for estimates and simulations",
+               "mpirun -n 8 crossdock calibrate --topology 2x4 -o machine.json"},
     verb_entry{"help", nullptr,
-               "Show this list, or the help of one verb: crossdock help bench neighbor"},
+               "Show this list, or the help of one verb: crossdock help bench neighbor", nullptr},
 };
 
 constexpr const char* exit_codes =
@@ -174,7 +188,10 @@ std::span<const verb_entry> all_verbs() { return verbs; }
 
 CLI::App* add_verb(CLI::App& app, const char* name) {
     for (const auto& verb : verbs) {
-        if (std::strcmp(verb.name, name) == 0) return app.add_subcommand(name, verb.summary);
+        if (std::strcmp(verb.name, name) != 0) continue;
+        auto* const added = app.add_subcommand(name, verb.summary);
+        added->footer(fmt::format("Example: {}\n\n{}", verb.example, exit_codes));
+        return added;
     }
     throw error(errc::internal, fmt::format("no verb {}", name));
 }
@@ -184,6 +201,7 @@ int run_program(int argc, char** argv, std::initializer_list<add_function> own_v
     app.set_version_flag("--version", CROSSDOCK_VERSION);
     app.require_subcommand(1);
     app.footer(exit_codes);
+    app.formatter(std::make_shared<help_format>());
     action chosen;
     const auto words = words_of(argc, argv);
     for (const auto add : own_verbs) add(app, chosen);

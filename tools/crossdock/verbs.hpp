@@ -12,11 +12,12 @@ namespace crossdock::tool {
 /// @brief What main runs once the arguments are parsed; returns the exit code.
 using action = std::function<int()>;
 
-/// @brief A verb, the program that has it, and its line in the help.
+/// @brief A verb, the program that has it, its line in the help, and an example, which tests run.
 struct verb_entry {
     const char* name;
     const char* program;  ///< null: every one has it
     const char* summary;
+    const char* example;  ///< null: it has no help of its own
 };
 std::span<const verb_entry> all_verbs();
 

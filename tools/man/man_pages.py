@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 COLUMN = 30  # of the texts behind the names, in CLI11's help
+EXAMPLE = "Example: "
 EXIT_CODES = "Exit codes: "
 RENAMED = {"Positionals": "Arguments", "Subcommands": "Commands"}
 
@@ -17,21 +18,26 @@ def help_of(program, words):
 
 
 def parse(text):
-    """The summary, the usage, the sections: title, then pairs of a name and its text; and what exit codes say."""
+    """The summary, the usage, the sections: title, then pairs of a name and its text; the example, what exit codes say,
+    and the notes between them."""
     summary, usage, *lines = text.splitlines()
     sections = {}
-    exit_codes = ""
+    example, exit_codes, notes = "", "", ""
     for line in lines:
         if line.endswith(":") and not line.startswith(" "):
             entries = sections[line[:-1]] = []
         elif line.startswith(EXIT_CODES):
             exit_codes = line.removeprefix(EXIT_CODES)
+        elif line.startswith(EXAMPLE):
+            example = line.removeprefix(EXAMPLE)
+        elif line and not line.startswith(" "):
+            notes += line
         elif line.startswith(" " * COLUMN):
             entries[-1][1] += line.strip()
         elif line.strip():
             is_short = line[COLUMN - 1:COLUMN] == " "
             entries.append([line[:COLUMN].strip(), line[COLUMN:]] if is_short else [line.strip(), ""])
-    return summary, usage.removeprefix("Usage: "), sections, exit_codes
+    return summary, usage.removeprefix("Usage: "), sections, example, exit_codes, notes
 
 
 def escape(text):
@@ -68,7 +74,7 @@ def page(program, version, verb, others):
     """`verb` is empty for the page of crossdock itself."""
     words = [verb] if verb else []
     name = "-".join(["crossdock", *words])
-    summary, usage, sections, exit_codes = parse(help_of(program, words))
+    summary, usage, sections, example, exit_codes, _ = parse(help_of(program, words))
     short = summary.split(";")[0].split(": ")[0]
     text = (f".TH {name.upper()} 1 \"\" \"crossdock {version}\" \"User Commands\"\n.ad l\n.nh\n"
             f".SH NAME\n{escape(name)} \\- {escape(short[0].lower() + short[1:])}\n"
@@ -76,9 +82,12 @@ def page(program, version, verb, others):
             + section_texts(sections, ".SH"))
     if verb:
         for command in commands(sections):
-            summary, usage, sections, _ = parse(help_of(program, [verb, command]))
+            summary, usage, sections, of_command, _, notes = parse(help_of(program, [verb, command]))
             text += (f".SH CROSSDOCK {verb.upper()} {command.upper()}\n{escape(usage)}\n.PP\n{sentence(summary)}\n"
-                     + section_texts(sections, ".SS"))
+                     + section_texts(sections, ".SS") + f".SS Example\n{escape(of_command)}\n"
+                     + (f".PP\n{sentence(notes)}\n" if notes else ""))
+    if example:
+        text += f".SH EXAMPLE\n{escape(example)}\n"
     pages = ", ".join(f"\\fB{escape(other)}\\fR(1)" for other in others if other != name)
     return text + f".SH EXIT STATUS\n{sentence(exit_codes)}\n.SH SEE ALSO\n{pages}\n"
 
