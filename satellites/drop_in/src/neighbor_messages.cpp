@@ -1,12 +1,18 @@
 #include "neighbor_messages.hpp"
 
+#include <thread>
+
 #include "crossdock/communicator.hpp"
 
 namespace crossdock::drop_in {
 
 neighbor_messages::neighbor_messages(const call_side& sends, const call_side& receives,
                                      const graph_edges& along) {
-    with_reserve([&] { requests_.reserve(sends.blocks().size() + receives.blocks().size()); });
+    with_reserve([&] {
+        const auto number = sends.blocks().size() + receives.blocks().size();
+        requests_.reserve(number);
+        statuses_.resize(number);
+    });
     const auto for_each = [&](const call_side& side, std::span<const rank_t> ranks, auto&& start) {
         for (std::size_t i = 0; i < ranks.size(); ++i) {
             if (!along.has_empty_messages && side.layout().lengths[i] == 0) continue;
@@ -27,16 +33,29 @@ neighbor_messages::neighbor_messages(const call_side& sends, const call_side& re
              });
 }
 
+// A message that fails leaves the others to be completed.
+void neighbor_messages::note(int code, const char* call) {
+    if (code == MPI_SUCCESS) return;
+    if (code != MPI_ERR_IN_STATUS) throw mpi_error(code, call);
+    for (const auto& one : statuses_)
+        if (one.MPI_ERROR != MPI_SUCCESS && one.MPI_ERROR != MPI_ERR_PENDING)
+            failure_ = one.MPI_ERROR;
+}
+
 bool neighbor_messages::test() {
     int are_complete = 0;
-    CROSSDOCK_MPI(PMPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &are_complete,
-                               MPI_STATUSES_IGNORE));
-    return are_complete != 0;
+    const int code = PMPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
+                                  &are_complete, statuses_.data());
+    note(code, "MPI_Testall");
+    if (code != MPI_SUCCESS || !are_complete) return false;
+    if (failure_ != MPI_SUCCESS) throw mpi_error(failure_, "MPI_Irecv");
+    return true;
 }
 
 void neighbor_messages::wait() {
-    CROSSDOCK_MPI(
-        PMPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    note(PMPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()),
+         "MPI_Waitall");
+    while (!test()) std::this_thread::yield();
 }
 
 }  // namespace crossdock::drop_in

@@ -28,12 +28,18 @@ class neighbor_messages {
     /// @param sends, receives  borrowed until the exchange is complete
     neighbor_messages(const call_side& sends, const call_side& receives, const graph_edges& along);
 
+    /// @brief Whether it is complete.
+    /// @throws mpi_error  then, if a block has less room than was sent
     bool test();
-    /// @brief Blocks in MPI.
+    /// @brief Blocks in MPI; otherwise as `test`.
     void wait();
 
   private:
+    void note(int code, const char* call);
+
     std::vector<MPI_Request> requests_;
+    std::vector<MPI_Status> statuses_;
+    int failure_ = MPI_SUCCESS;
 };
 
 }  // namespace crossdock::drop_in
