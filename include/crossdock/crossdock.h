@@ -664,7 +664,8 @@ crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exch
 
 /// @brief Starts items[i] = operation(items[i], all slots that item i is sent to).
 /// @param datatype   committed, lower bound 0, true extent at most its extent
-/// @param operation  commutative; defined for `datatype`
+/// @param operation  commutative; defined for `datatype`. MPI_MIN and MPI_MAX of floating-point numbers are IEEE
+/// 754-2019's minimum and maximum, whatever MPI's are: a NaN if any value is one, and -0 is less than +0.
 crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_exchange* exchange,
                                                            const void* slots, void* items,
                                                            MPI_Datatype datatype, MPI_Op operation);
@@ -790,7 +791,7 @@ crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatt
 /// @param values_per_id  at least 1; equal on all ranks, as are those that follow
 /// @param datatype       committed, lower bound 0, true extent at most its extent. Values are an extent apart, and
 /// travel with their gaps.
-/// @param operation      commutative; defined for `datatype`
+/// @param operation      as of `crossdock_neighbor_exchange_start_reverse`
 /// @return CROSSDOCK_COUNT_OVERFLOW if an id has 2^31 values or more in all fields, and MPI combines them
 crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared, void* values,
                                                 int64_t values_per_id, MPI_Datatype datatype,
@@ -1019,9 +1020,9 @@ typedef enum crossdock_array_transport {
     CROSSDOCK_TRANSPORT_ROUTED = 0,  ///< a route, with requests combined on the way
     /// MPI_Alltoallv, once for requests and once for replies; combines nothing.
     CROSSDOCK_TRANSPORT_PLAIN = 1,
-    /// MPI_Get and MPI_Accumulate, request by request. Entries that are integers, float or double are updated by
-    /// MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX or MPI_REPLACE, and integers by MPI_BOR, MPI_BAND and MPI_BXOR. Entries of
-    /// any type are written, and any of the values stays.
+    /// MPI_Get and MPI_Accumulate, request by request. Where MPI has no operation that does the same, which are MPI_MIN
+    /// and MPI_MAX of floating-point numbers, other operations than those on numbers, and values that are no numbers,
+    /// one rank changes entries after the other, which is slow. Of several values written, any stays.
     CROSSDOCK_TRANSPORT_RMA = 2
 } crossdock_array_transport;
 
@@ -1108,7 +1109,8 @@ crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* 
                                                    const void* values);
 
 /// @brief The entry at indices[k] = operation(it, values[k]), for all k on all ranks.
-/// @param operation  commutative, and defined for the array's datatype, or MPI ends the program; MPI_REPLACE too
+/// @param operation  as of `crossdock_neighbor_exchange_start_reverse`, or MPI_REPLACE; where it is not defined for the
+/// array's datatype, MPI ends the program
 /// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
 crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array,
                                                     int64_t num_indices, const int64_t* indices,

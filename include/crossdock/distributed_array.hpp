@@ -201,7 +201,7 @@ struct array_options {
 ///
 /// There are two exceptions. If the operations of a batch cannot throw, and a rank runs out of memory for more requests
 /// or replies than 128 KiB hold, only that rank throws, and others may wait for it for ever. With the transport `rma`,
-/// a batch that fails because MPI refuses a call may have changed entries.
+/// a batch that fails because MPI refuses a call or an operation throws may have changed entries.
 ///
 /// @par Release
 /// The destructor does not communicate. With the transport `rma`, an array that was not closed leaves its MPI window

@@ -47,11 +47,6 @@ struct gather_options {
     std::string name = "";
 };
 
-/// @brief Combines items of one array into another as a list says, value by value. Items may lie apart by different
-/// steps; both are as wide as `from`.
-using combine_values = std::function<void(std::byte* to, count_t to_step, const std::byte* from,
-                                          value_layout from_layout, const copy_list& list)>;
-
 /// @brief The values of every id: `per_id` of them together in each of the arrays.
 struct value_arrays {
     std::vector<std::byte*> arrays;

@@ -366,8 +366,9 @@ class neighbor_exchange {
     /// @brief As above, with values of an MPI datatype and an MPI operation.
     /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is readable in full
     /// extents
-    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI ends the program
-    /// where a predefined operation is not defined for the datatype.
+    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI_MIN and MPI_MAX of
+    /// floating-point numbers are `minimum` and `maximum`. MPI ends the program where a predefined operation is not
+    /// defined for the datatype.
     /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as said; the operation
     /// is not commutative
     void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -28,48 +29,60 @@ concept operation_with_identity = requires {
     { Op::template identity<T>() } -> std::same_as<T>;
 };
 
-/// @brief a + b.
+/// @brief A value as `sum` and `product` take it: integers become unsigned, so that what is too large for them wraps
+/// around, in whatever order values meet.
+template <class T>
+constexpr decltype(auto) wrapping(const T& value) {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<std::make_unsigned_t<decltype(value + value)>>(value);
+    else
+        return (value);
+}
+
+/// @brief a + b; integers wrap around.
 struct sum {
     template <class T>
     requires std::is_arithmetic_v<T>
     static constexpr T identity() { return static_cast<T>(std::is_floating_point_v<T> ? -0.0 : 0); }
     template <class T>
     T operator()(const T& a, const T& b) const noexcept(noexcept(a + b)) {
-        return static_cast<T>(a + b);
+        return static_cast<T>(wrapping(a) + wrapping(b));
     }
 };
-/// @brief a * b.
+/// @brief a * b; integers wrap around.
 struct product {
     template <class T>
     requires std::is_arithmetic_v<T>
     static constexpr T identity() { return static_cast<T>(1); }
     template <class T>
     T operator()(const T& a, const T& b) const noexcept(noexcept(a* b)) {
-        return static_cast<T>(a * b);
+        return static_cast<T>(wrapping(a) * wrapping(b));
     }
 };
-/// @brief The lesser by <.
-struct minimum {
+/// @brief One of two by <. Of floating-point numbers -0 is less than +0, and a NaN either stays or is ignored.
+template <bool is_least, bool keeps_nan>
+struct extreme {
     template <std::integral T>
     static constexpr T identity() {
-        return std::numeric_limits<T>::max();
-    }
-    template <class T>
-    T operator()(const T& a, const T& b) const noexcept(noexcept(b < a)) {
-        return b < a ? b : a;
-    }
-};
-/// @brief The greater by <.
-struct maximum {
-    template <std::integral T>
-    static constexpr T identity() {
-        return std::numeric_limits<T>::lowest();
+        return is_least ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
     }
     template <class T>
     T operator()(const T& a, const T& b) const noexcept(noexcept(a < b)) {
-        return a < b ? b : a;
+        if constexpr (std::is_floating_point_v<T>) {
+            if (a != a || b != b) return (a != a) == keeps_nan ? a : b;
+            if (a == b) return std::signbit(a) == is_least ? a : b;
+        }
+        return (is_least ? b < a : a < b) ? b : a;
     }
 };
+/// @brief The lesser by <; of floating-point numbers IEEE 754-2019's minimum, a NaN if one of both is.
+struct minimum : extreme<true, true> {};
+/// @brief The greater by <; of floating-point numbers IEEE 754-2019's maximum, a NaN if one of both is.
+struct maximum : extreme<false, true> {};
+/// @brief As `minimum`, but of a NaN and a number the number: IEEE 754-2019's minimumNumber.
+struct minimum_number : extreme<true, false> {};
+/// @brief As `maximum`, but of a NaN and a number the number: IEEE 754-2019's maximumNumber.
+struct maximum_number : extreme<false, false> {};
 /// @brief a | b.
 struct bit_or {
     template <std::integral T>

@@ -1,7 +1,6 @@
 #include "array_handles.hpp"
 
-#include "../base/datatype_mpi.hpp"
-#include "numbers.hpp"
+#include "../neighbor/datatype_exchange.hpp"
 
 namespace crossdock::c {
 
@@ -14,7 +13,7 @@ entry_type::entry_type(MPI_Datatype datatype) : datatype_(datatype) {
 
 entry_operation update_by(const entry_type& type, MPI_Op operation) {
     if (operation == MPI_REPLACE) return replacing(type.number(), type.item_bytes());
-    auto own = own_update(type.number(), [&](const auto& one) { return operation == one.in_mpi; });
+    auto own = own_update(type.number(), [&](const auto& one) { return one.is(operation); });
     if (own.operation) return own;
     require_commutative(operation);
     return bytes_update(

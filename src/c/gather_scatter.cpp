@@ -1,23 +1,15 @@
 #include "crossdock/gather_scatter.hpp"
 
-#include "../base/datatype_mpi.hpp"
 #include "../executor/executor_mpi.hpp"
 #include "../neighbor/datatype_exchange.hpp"
-#include "crossdock/detail/array/operations_mpi.hpp"
 #include "handles.hpp"
-#include "numbers.hpp"
 
-using crossdock::checked_cast;
 using crossdock::combine_values;
-using crossdock::copy_list;
 using crossdock::count_t;
-using crossdock::datatype_layout;
-using crossdock::datatype_reduction;
 using crossdock::gather_call;
 using crossdock::gather_options;
 using crossdock::gather_scatter;
 using crossdock::on_all_or_none;
-using crossdock::value_layout;
 using namespace crossdock::c;
 
 gather_options crossdock::c::options_from(const crossdock_gather_options* options) {
@@ -44,32 +36,6 @@ gather_options crossdock::c::options_from(const crossdock_gather_options* option
 
 namespace {
 
-template <class T, class Op>
-combine_values typed_combination(Op op) {
-    return [op](std::byte* to, count_t to_step, const std::byte* from, value_layout from_layout,
-                const copy_list& list) mutable {
-        crossdock::combine_in_steps(reinterpret_cast<T*>(to), to_step,
-                                    reinterpret_cast<const T*>(from), from_layout, list, op);
-    };
-}
-
-combine_values combination_of(MPI_Datatype datatype, MPI_Op operation, count_t width) {
-    combine_values combine;
-    crossdock::with_number(number_type_of(datatype), [&](auto number) {
-        using T = decltype(number);
-        crossdock::for_each_operation<T>([&](const auto& one) {
-            if (operation == one.in_mpi) combine = typed_combination<T>(one.apply);
-        });
-    });
-    if (combine) return combine;
-    checked_cast<int>(width);
-    return [reduce = datatype_reduction(datatype, operation)](
-               std::byte* to, count_t to_step, const std::byte* from, value_layout layout,
-               const copy_list& list) {
-        reduce(to, to_step, from, layout.step, static_cast<int>(layout.width), list);
-    };
-}
-
 void require_positive(int64_t values_per_id) {
     if (values_per_id < 1)
         throw crossdock::error(
@@ -86,10 +52,9 @@ void start(gather_scatter& shared, const std::optional<crossdock::error>& fault,
         throw_any(fault);
         const auto given = array(fields, num_fields, "fields");
         require_positive(how.values_per_id);
-        const datatype_layout layout(datatype);
-        layout.require_in_extent();
-        value_bytes = static_cast<std::size_t>(layout.extent);
-        combine = combination_of(datatype, operation, how.values_per_id * num_fields);
+        auto by = crossdock::combination_of(datatype, operation, how.values_per_id * num_fields);
+        value_bytes = by.extent;
+        combine = std::move(by.values);
         // Not before: what is too much for MPI is not prepared for.
         bytes_per_id = static_cast<std::size_t>(how.values_per_id) * given.size() * value_bytes;
         arrays = fields_of<std::byte>(fields, num_fields, shared.num_ids() * how.values_per_id,

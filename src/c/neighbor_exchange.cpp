@@ -302,10 +302,10 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_arrays(
             throw_any(fault);
             from = bytes_of(slots, num_slots, item_bytes, "slots");
             to = bytes_of(items, num_items, item_bytes, "items");
-            by = crossdock::combination_of(datatype, operation,
-                                           crossdock::checked_cast<int>(values_per_item));
+            by = crossdock::combination_of(datatype, operation, values_per_item);
         });
-        to_start.start_reverse_bytes(from, writable(items, to), item_bytes, std::move(by.combine));
+        to_start.start_reverse_bytes(from, writable(items, to), item_bytes,
+                                     std::move(by).items(values_per_item));
     });
 }
 
@@ -347,10 +347,9 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_fields(
             from = fields_of<const std::byte>(slots, num_fields, p.num_slots(), value_bytes,
                                               "a field");
             to = fields_of<std::byte>(items, num_fields, p.num_items(), value_bytes, "a field");
-            by = crossdock::combination_of(datatype, operation,
-                                           crossdock::checked_cast<int>(num_fields));
+            by = crossdock::combination_of(datatype, operation, num_fields);
         });
-        to_start.start_reverse_fields_bytes(from, to, value_bytes, std::move(by.combine));
+        to_start.start_reverse_fields_bytes(from, to, value_bytes, std::move(by).items(num_fields));
     });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -171,32 +172,79 @@ void packed_arrays::abandon() noexcept {
     static_cast<void>(slots_.release());
 }
 
-datatype_reduction::datatype_reduction(MPI_Datatype datatype, MPI_Op operation)
-    : datatype_(datatype), operation_(operation) {
+number_type number_type_of(MPI_Datatype datatype) {
+    // MPI has some of them only beside a compiler of Fortran.
+    if (datatype == MPI_DATATYPE_NULL) return {};
+    const auto is_one_of = [&](const auto& list) {
+        return std::find(list.begin(), list.end(), datatype) != list.end();
+    };
+    const auto of_kind = [&](char kind) {
+        return number_type{kind, static_cast<std::size_t>(datatype_layout(datatype).size_bytes)};
+    };
+    if (is_one_of(std::array{MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4,
+                             MPI_REAL8}))
+        return of_kind('f');
+    if (is_one_of(std::array{MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG,
+                             MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_INTEGER,
+                             MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}))
+        return of_kind('i');
+    if (is_one_of(std::array{MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+                             MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T,
+                             MPI_UINT64_T}))
+        return of_kind('u');
+    return {};
+}
+
+namespace {
+
+template <class T, class Op>
+combine_values own_combination(Op op) {
+    return [op](std::byte* to, count_t to_step, const std::byte* from, value_layout layout,
+                const copy_list& list) mutable {
+        combine_in_steps(reinterpret_cast<T*>(to), to_step, reinterpret_cast<const T*>(from),
+                         layout, list, op);
+    };
+}
+
+combine_values combination_by_mpi(MPI_Datatype datatype, MPI_Op operation, count_t extent) {
+    return [=](std::byte* to, count_t to_step, const std::byte* from, value_layout layout,
+               const copy_list& list) {
+        const int width = static_cast<int>(layout.width);
+        // Stretches of one array may overlap.
+        const bool are_joined = layout.step == width && to_step == width && from != to;
+        const int most = are_joined ? std::numeric_limits<int>::max() / width : 1;
+        for_each_run(list, most, [&](count_t from_index, count_t to_index, int length) {
+            CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * layout.step * extent,
+                                           to + to_index * to_step * extent, length * width,
+                                           datatype, operation));
+        });
+    };
+}
+
+}  // namespace
+
+combine_function datatype_combination::items(count_t values_per_item) && {
+    return [combine = std::move(values), values_per_item](std::byte* to, const std::byte* from,
+                                                          const copy_list& list) {
+        combine(to, values_per_item, from, {values_per_item, values_per_item}, list);
+    };
+}
+
+datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation, count_t width) {
     require_commutative(operation);
     const datatype_layout layout(datatype);
     layout.require_in_extent();
-    extent_ = layout.extent;
-}
-
-void datatype_reduction::operator()(std::byte* to, count_t to_step, const std::byte* from,
-                                    count_t from_step, int width, const copy_list& list) const {
-    // Stretches of one array may overlap.
-    const bool are_joined = from_step == width && to_step == width && from != to;
-    const int most = are_joined ? std::numeric_limits<int>::max() / width : 1;
-    for_each_run(list, most, [&](count_t from_index, count_t to_index, int length) {
-        CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * from_step * extent_,
-                                       to + to_index * to_step * extent_, length * width, datatype_,
-                                       operation_));
+    datatype_combination found{static_cast<std::size_t>(layout.extent), nullptr};
+    with_number(number_type_of(datatype), [&](auto number) {
+        using T = decltype(number);
+        for_each_operation<T>([&](const auto& one) {
+            if (one.is(operation)) found.values = own_combination<T>(one.apply);
+        });
     });
-}
-
-datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation, int values_per_item) {
-    const datatype_reduction reduce(datatype, operation);
-    const auto combine = [=](std::byte* to, const std::byte* from, const copy_list& list) {
-        reduce(to, values_per_item, from, values_per_item, values_per_item, list);
-    };
-    return {reduce.extent() * static_cast<std::size_t>(values_per_item), combine};
+    if (found.values) return found;
+    checked_cast<int>(width);
+    found.values = combination_by_mpi(datatype, operation, layout.extent);
+    return found;
 }
 
 void check_arrays(const plan& p, const void* items, const void* slots) {

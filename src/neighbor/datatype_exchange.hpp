@@ -11,6 +11,7 @@
 
 #include "../base/datatype_mpi.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
+#include "crossdock/detail/executor/operations_mpi.hpp"
 #include "crossdock/plan.hpp"
 
 namespace crossdock {
@@ -98,36 +99,24 @@ class packed_arrays {
     bool is_reverse_ = false;
 };
 
-/// @brief Combines values by an MPI operation. Values of a datatype with gaps are an extent apart.
-class datatype_reduction {
-  public:
-    /// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value
-    /// lies outside its extent; or the operation is not commutative
-    datatype_reduction(MPI_Datatype datatype, MPI_Op operation);
+/// @brief The type that a datatype of C or Fortran stands for; none unless it is an integer, float or double.
+number_type number_type_of(MPI_Datatype datatype);
 
-    std::size_t extent() const noexcept { return static_cast<std::size_t>(extent_); }
-
-    /// @brief Combines items of `width` values, which begin `to_step` and `from_step` values apart,
-    /// in order.
-    void operator()(std::byte* to, count_t to_step, const std::byte* from, count_t from_step,
-                    int width, const copy_list& list) const;
-
-  private:
-    MPI_Datatype datatype_;
-    MPI_Op operation_;
-    count_t extent_;
-};
-
-/// @brief Combines items by an MPI operation on the values that they consist of.
+/// @brief How values of a datatype combine: by the library's own operation on numbers, where it has one, or else by
+/// MPI's. Values of a datatype with gaps are an extent apart.
 struct datatype_combination {
     std::size_t extent;
-    combine_function combine;
+    combine_values values;
+
+    /// @brief The same for items that are `values_per_item` values, one after the other.
+    combine_function items(count_t values_per_item = 1) &&;
 };
 
-/// @param values_per_item  an item has so many values, one after the other
-/// @throws as `datatype_reduction`
-datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation,
-                                    int values_per_item = 1);
+/// @param width  an item has so many values at most
+/// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value lies outside its extent;
+/// or the operation is not commutative
+/// @throws error(errc::count_overflow)  MPI's operation would have to combine too many values at once
+datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation, count_t width = 1);
 
 /// @throws error(errc::invalid_argument)  an array is a null pointer that the plan has values for
 void check_arrays(const plan& p, const void* items, const void* slots);

@@ -823,7 +823,7 @@ void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Dataty
         check_arrays(plan(), items, slots);
         by = combination_of(datatype, operation);
     });
-    state().start(direction::reverse, slots, items, by.extent, std::move(by.combine));
+    state().start(direction::reverse, slots, items, by.extent, std::move(by).items());
 }
 
 bool neighbor_exchange::is_active() const noexcept { return state_ && state_->active; }

@@ -533,7 +533,7 @@ class Docs(unittest.TestCase):
 
     def test_RecipeOfAnOperationCombines(self):
         operation, entry = recipe("A new operation")
-        header, table = "crossdock/operation.hpp", "crossdock/detail/array/operations_mpi.hpp"
+        header, table = "crossdock/operation.hpp", "crossdock/detail/executor/operations_mpi.hpp"
         self.compile({
             header: with_lines(f"include/{header}", "}  // namespace crossdock\n", operation),
             table: with_lines(f"include/{table}", "        use(named_operation<minimum>", entry),

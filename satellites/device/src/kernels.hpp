@@ -62,8 +62,15 @@ CROSSDOCK_ON_DEVICE void fold_value(const fold_arguments& a, index_t i) {
     static_cast<T*>(a.to)[i] = value;
 }
 
-// As the library's operations, bit by bit.
+// As the library's operations, bit by bit: integers wrap around, a NaN stays, and -0 is less than +0. A sum or difference
+// of zeros tells their signs.
 struct fold_sum {
+    static CROSSDOCK_ON_DEVICE int of(int a, int b) {
+        return static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b));
+    }
+    static CROSSDOCK_ON_DEVICE long of(long a, long b) {
+        return static_cast<long>(static_cast<unsigned long>(a) + static_cast<unsigned long>(b));
+    }
     template <class T>
     static CROSSDOCK_ON_DEVICE T of(T a, T b) {
         return a + b;
@@ -72,13 +79,15 @@ struct fold_sum {
 struct fold_minimum {
     template <class T>
     static CROSSDOCK_ON_DEVICE T of(T a, T b) {
-        return b < a ? b : a;
+        if (a < b || a != a) return a;
+        return a == b && a == 0 ? -(-a - b) : b;
     }
 };
 struct fold_maximum {
     template <class T>
     static CROSSDOCK_ON_DEVICE T of(T a, T b) {
-        return a < b ? b : a;
+        if (b < a || a != a) return a;
+        return a == b && a == 0 ? a + b : b;
     }
 };
 

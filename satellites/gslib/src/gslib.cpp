@@ -123,7 +123,7 @@ std::size_t start_typed(gs_data& data, const call_arrays& values, gs_op op, bool
     using limits = std::numeric_limits<T>;
     switch (op) {
         case gs_add: return start_with<T>(data, values, transposed, crossdock::sum{}, 0);
-        case gs_mul: return start_with<T>(data, values, transposed, std::multiplies<T>{}, 1);
+        case gs_mul: return start_with<T>(data, values, transposed, crossdock::product{}, 1);
         case gs_min:
             return start_with<T>(data, values, transposed, crossdock::minimum{}, limits::max());
         case gs_max:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from mpi4py import MPI
 
 from crossdock import _operations
 from crossdock._closing import Closing
@@ -79,7 +80,10 @@ class DistributedArray(Closing):
                  combine_locally: bool = True, combine_on_the_way: bool = True, transport: str = "routed",
                  equal_writes: str | np.ufunc = "any", reproducible: bool = False, name: str = "") -> None:
         def rule(dtype: np.dtype[Any]) -> Any:
-            return equal_writes if isinstance(equal_writes, str) else _operations.resolve(equal_writes)
+            if isinstance(equal_writes, str):
+                return equal_writes
+            own = _operations.resolve(equal_writes, dtype)
+            return {"min": "minimum", "max": "maximum"}.get(own, own if isinstance(equal_writes, MPI.Op) else equal_writes)
 
         self._inner = extension.DistributedArray.make(
             inner_of(world), length, dtype, num_local, route, expected_requests, combine, combine_locally,
@@ -168,7 +172,7 @@ class DistributedArray(Closing):
         indices : array_like of int, int or slice
         values : array_like
             Broadcast to the shape of `indices`.
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
+        op : {"sum", "prod", "min", "max", "fmin", "fmax", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
             Associative and commutative; equal on all ranks. A ufunc of two arguments may be any, such as
             ``numpy.hypot`` or one that numba has compiled, but is slower than a name, and Ctrl-C waits for it.
 
@@ -179,7 +183,8 @@ class DistributedArray(Closing):
         InvalidArgumentError
             Values cannot be cast or broadcast, or have no such operation, or operations differ; on all ranks.
         """
-        self._inner.run(None, lambda: self._with_values(indices, values), lambda: _operations.resolve(op), None, False)
+        self._inner.run(None, lambda: self._with_values(indices, values), lambda: _operations.resolve(op, self.dtype),
+                        None, False)
 
     def step(self, *, writes: tuple[Any, Any] | None = None, updates: tuple[Any, Any] | None = None,
              op: _operations.Operation | None = None, reads: Any = None) -> Any:
@@ -210,7 +215,8 @@ class DistributedArray(Closing):
         def describe(changes: tuple[Any, Any] | None) -> Any:
             return None if changes is None else lambda: self._with_values(*changes)
 
-        self._inner.run(describe(writes), describe(updates), lambda: None if op is None else _operations.resolve(op),
+        self._inner.run(describe(writes), describe(updates),
+                        lambda: None if op is None else _operations.resolve(op, self.dtype),
                         None if reads is None else lambda: out.request(self._flat(reads)), True)
         return None if reads is None else out.result()
 
@@ -380,7 +386,8 @@ class PreparedBatch(Started):
             Of the dtype of entries; C-contiguous.
         out : ndarray, shape (num_requests, ...), optional
             By default a new array.
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, or a ufunc or MPI.Op that is one of these
+        op : {"sum", "prod", "min", "max", "fmin", "fmax", "bit_or", "bit_and", "bit_xor"}, ufunc or MPI.Op
+            A ufunc or an operation of MPI that is one of those named.
         """
         out = self._room_if_none(out)
         self._inner.fetch_and_update(values, out, _operations.name_of(op))

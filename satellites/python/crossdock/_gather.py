@@ -94,7 +94,7 @@ class GatherScatter(Routed):
         Parameters
         ----------
         values : ndarray, shape (num_ids, ...)
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
+        op : {"sum", "prod", "min", "max", "fmin", "fmax", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
             As of `NeighborExchange.start_reverse`.
         transposed : bool
             Flagged copies give and do not get.

@@ -241,7 +241,7 @@ class NeighborExchange(Routed):
             Must not change until the exchange is complete.
         out : ndarray, shape (num_items, ...), or list of as many
             Of the same dtype and trailing dimensions; combined into.
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
+        op : {"sum", "prod", "min", "max", "fmin", "fmax", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
             Associative and commutative. A ufunc of two arguments may be any, one of ``numpy.frompyfunc`` excepted;
             what it raises, `wait` and `test` raise when the exchange is complete.
 

@@ -200,8 +200,9 @@ class Stream(Closing):
         The field of a structured `dtype`, of 8 bytes at most, by which items combine: those of one key and one
         destination that meet in a buffer, here or on the way, become one.
     combine : operation, or dict of {str: operation}, optional
-        With `key`, how the other fields combine: ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"bit_or"``,
-        ``"bit_and"`` or ``"bit_xor"``, or a ufunc or MPI.Op that is one of these; by field, or one for all.
+        With `key`, how the other fields combine: ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"fmin"``,
+        ``"fmax"``, ``"bit_or"``, ``"bit_and"`` or ``"bit_xor"``, or a ufunc or MPI.Op that is one of these; by field,
+        or one for all.
     ordered : bool
         Items of one port to one worker are handled in the order of their pushes.
     with_source : bool

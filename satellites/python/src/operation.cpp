@@ -149,7 +149,8 @@ void item_operation::set(nb::handle given, nb::handle dtype, std::size_t item_by
     if (combine_ && item_bytes == item_bytes_ && dtype.is(dtype_) &&
         (given.is(given_) || given.equal(given_)))
         return;
-    const nb::object op = nb::module_::import_("crossdock._operations").attr("resolve")(given);
+    const nb::object op =
+        nb::module_::import_("crossdock._operations").attr("resolve")(given, dtype);
     combine_ = nb::isinstance<nb::str>(op)
                    ? find_combination(nb::cast<std::string>(op), dtype, item_bytes).items
                    : combining_by(item_ufunc(op, dtype, item_bytes), item_bytes, fault_);

@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 from mpi4py import MPI
-from test_neighbor import OPERATIONS, expect_peers_to_learn, read_only
+from test_neighbor import OPERATIONS, WITH_NAN, WITHOUT_NAN, expect_peers_to_learn, read_only
 
 import crossdock
 from crossdock import DistributedArray
@@ -50,7 +50,7 @@ def test_entries_are_written(world, entries):
 @pytest.mark.parametrize("dtype", ["i1", "f8", "c16"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_entries_are_updated(world, dtype, name):
-    if (name.startswith("bit") and dtype[0] in "fc") or (name in ("min", "max") and dtype[0] == "c"):
+    if (name.startswith("bit") and dtype[0] in "fc") or (name.endswith(("min", "max")) and dtype[0] == "c"):
         pytest.skip("there is no such operation")
     ufunc = OPERATIONS[name]
     with DistributedArray(world, 3, dtype) as array:
@@ -257,10 +257,25 @@ def test_reproducible_requests_travel_directly(world):
         DistributedArray(world, 5, transport="rma", reproducible=True)
 
 
+@pytest.mark.parametrize("transport", ["routed", "plain", "rma"])
+@pytest.mark.parametrize("op", WITH_NAN + WITHOUT_NAN, ids=str)
+def test_a_nan_stays_or_is_ignored(world, transport, op):
+    is_least = op in ("min", "fmin", np.minimum, np.fmin, MPI.MIN)
+    with DistributedArray(world, 2, transport=transport, route="grid:2") as array:
+        array.local[:] = 1e9
+        MPI.COMM_WORLD.Barrier()
+        if world.rank < 2:
+            array.update([0], [856 if world.rank else np.nan], op)
+        else:
+            array.update([], [], op)
+        number = 856 if is_least and world.num_ranks > 1 else 1e9
+        assert np.array_equal(array[:], [np.nan if op in WITH_NAN else number, 1e9], equal_nan=True)
+
+
 @pytest.mark.parametrize("dtype", ["i4", "f8"])
 @pytest.mark.parametrize(("rule", "expected"), [
     ("smallest_rank_last", lambda size: 50), ("minimum", lambda size: 50 - 2 * (size - 1) - 1),
-    ("maximum", lambda size: 50), (np.fmax, lambda size: 50),
+    ("maximum", lambda size: 50), (np.fmax, lambda size: 50), (np.maximum, lambda size: 50),
 ])
 def test_a_rule_says_which_of_several_written_values_stays(world, dtype, rule, expected):
     values = [50 - 2 * world.rank - 1, 50 - 2 * world.rank]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from mpi4py import MPI
-from test_neighbor import expect_peers_to_learn
+from test_neighbor import WITH_NAN, WITHOUT_NAN, expect_peers_to_learn
 
 import crossdock
 from crossdock import Context, GatherScatter, flag_duplicates, sparse_exchange
@@ -53,6 +53,16 @@ def test_rows_combine(world, ids):
 def test_operations_are_those_of_reverse(world, ids, op, of_all):
     with GatherScatter(world, ids) as shared:
         assert shared.combine(values_of(world.rank), op)[4] == of_all(range(world.num_ranks))
+
+
+@pytest.mark.parametrize("op", WITH_NAN + WITHOUT_NAN, ids=str)
+def test_a_nan_stays_or_is_ignored(world, ids, op):
+    values = values_of(world.rank)
+    values[4] = np.nan if world.rank == 0 else world.rank
+    least = op in ("min", "fmin", np.minimum, np.fmin, MPI.MIN)
+    numbers = [1, world.num_ranks - 1] if op in WITHOUT_NAN and world.num_ranks > 1 else [np.nan]
+    with GatherScatter(world, ids) as shared:
+        assert np.array_equal(shared.combine(values, op)[4], numbers[0] if least else numbers[-1], equal_nan=True)
 
 
 def test_two_operations_may_be_active(world, ids):

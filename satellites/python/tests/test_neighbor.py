@@ -98,8 +98,8 @@ def test_two_exchanges_may_be_active(world, halo):
     assert np.array_equal(second, -needed(world))
 
 
-OPERATIONS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "bit_or": np.bitwise_or,
-              "bit_and": np.bitwise_and, "bit_xor": np.bitwise_xor}
+OPERATIONS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "fmin": np.fmin,
+              "fmax": np.fmax, "bit_or": np.bitwise_or, "bit_and": np.bitwise_and, "bit_xor": np.bitwise_xor}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -122,6 +122,22 @@ def test_operations_may_be_those_of_numpy_and_mpi(world, lazy_halo):
     for op in (np.add, MPI.SUM):
         assert np.array_equal(lazy_halo.reverse(np.ones(2), np.zeros(3), op), expected)
     assert lazy_halo.reverse(np.ones(2, "c8"), np.zeros(3, "c8")).tolist() == expected.tolist()
+
+
+WITH_NAN = ["min", np.minimum, MPI.MIN, "max", np.maximum, MPI.MAX]
+WITHOUT_NAN = ["fmin", np.fmin, "fmax", np.fmax]
+
+
+@pytest.mark.parametrize("op", WITH_NAN + WITHOUT_NAN, ids=str)
+def test_a_nan_stays_or_is_ignored(lazy_halo, op):
+    out = lazy_halo.reverse(np.full(2, np.nan), np.array([1.0, 7, 2]), op)
+    assert np.array_equal(out, [np.nan, 7, np.nan] if op in WITH_NAN else [1, 7, 2], equal_nan=True)
+
+
+def test_other_dtypes_have_the_ufuncs_of_numpy(lazy_halo):
+    for dtype in ("f2", "M8[s]"):
+        slots, out = np.ones(2, "i8").astype(dtype), np.full(3, 5, "i8").astype(dtype)
+        assert lazy_halo.reverse(slots, out, np.fmin).astype("i8").tolist() == [1, 5, 1]
 
 
 @pytest.mark.parametrize(("dtype", "op", "text"), [

@@ -7,6 +7,7 @@
 #include "../../base/collective_mpi.hpp"
 #include "../../base/rank_fault_mpi.hpp"
 #include "../array_index.hpp"
+#include "../entry_owner.hpp"
 
 namespace crossdock {
 
@@ -43,15 +44,10 @@ void array_window::open() {
 
 void array_window::check(const array_batch& batch) const {
     if (batch.fault) throw error(*batch.fault);
-    for (const auto* changes : {&batch.writes, &batch.updates}) {
+    for (const auto* changes : {&batch.writes, &batch.updates})
         check_indices(changes->indices, owners_.num_entries(), comm_.rank());
-        const auto& [type, operation] = changes->predefined;
-        if (!changes->indices.empty() && (type == MPI_DATATYPE_NULL || operation == MPI_OP_NULL)) {
-            throw error(errc::invalid_argument,
-                        "the transport rma takes the library's own operations on numbers, and "
-                        "writes of which any stays");
-        }
-    }
+    if (!batch.writes.indices.empty() && batch.writes.predefined.operation == MPI_OP_NULL)
+        throw error(errc::invalid_argument, "the transport rma takes writes of which any stays");
     check_indices(batch.reads, owners_.num_entries(), comm_.rank());
 }
 
@@ -61,11 +57,14 @@ void array_window::run(const array_batch& batch) {
     for (const auto* changes : {&batch.writes, &batch.updates}) {
         if (!changes->operation) continue;
         // MPI may mix bytes that several ranks write at once. They take turns, so that a whole
-        // value stays; what one rank accumulates takes effect in its order.
-        const rank_t num_turns = changes->predefined.type == MPI_BYTE ? comm_.num_ranks() : 1;
+        // value stays; what one rank accumulates takes effect in its order. So they do where MPI has no such operation.
+        const rank_t num_turns =
+            is_mpis(*changes) && changes->predefined.type != MPI_BYTE ? 1 : comm_.num_ranks();
         for (rank_t turn = 0; turn < num_turns; ++turn) {
             if (num_turns == 1 || turn == comm_.rank())
-                attempt(comm_.rank(), fault, [&] { access([&] { change(*changes); }); });
+                attempt(comm_.rank(), fault, [&] {
+                    access([&] { is_mpis(*changes) ? accumulate(*changes) : apply(*changes); });
+                });
             const bool is_last =
                 turn + 1 == num_turns && (changes == &batch.updates || !batch.updates.operation);
             if (!is_last || batch.has_reads) meet_all(comm_);
@@ -91,7 +90,7 @@ void array_window::access(Part&& part) {
     insist([&] { return MPI_Win_unlock_all(window); });
 }
 
-void array_window::change(const array_changes& changes) {
+void array_window::accumulate(const array_changes& changes) {
     const auto& [type, operation] = changes.predefined;
     const int count = type == MPI_BYTE ? item_bytes_ : 1;
     const std::byte* value = changes.values;
@@ -102,6 +101,32 @@ void array_window::change(const array_changes& changes) {
             return MPI_Accumulate(value, count, type, owner, offset, count, type, operation,
                                   exposed_->window);
         });
+        value += item_bytes_;
+    }
+}
+
+// One change after the other: the next may be of the same entry.
+void array_window::apply(const array_changes& changes) {
+    const auto entry = std::make_unique<std::byte[]>(static_cast<std::size_t>(item_bytes_));
+    const MPI_Win window = exposed_->window;
+    const std::byte* value = changes.values;
+    const count_t at = 0;
+    std::size_t failed_at = 0;
+    for (const count_t index : changes.indices) {
+        const rank_t owner = owners_.owner(index);
+        read({&index, 1}, entry.get());
+        insist([&] { return MPI_Win_flush(owner, window); });
+        try {
+            changes.operation->apply(entry.get(), value, {&at, 1}, failed_at);
+        } catch (...) {
+            throw operation_error(comm_.rank(), index);
+        }
+        insist([&] {
+            return MPI_Put(entry.get(), item_bytes_, MPI_BYTE, owner,
+                           static_cast<MPI_Aint>(index - owners_.first(owner)), item_bytes_,
+                           MPI_BYTE, window);
+        });
+        insist([&] { return MPI_Win_flush(owner, window); });
         value += item_bytes_;
     }
 }

@@ -47,7 +47,7 @@ class array_window {
     void run(const array_batch& batch);
 
     /// @throws error(errc::index_out_of_range)  an index is outside the array
-    /// @throws error(errc::invalid_argument)    MPI has no operation for the changes
+    /// @throws error(errc::invalid_argument)    writes by another rule than any
     void check(const array_batch& batch) const;
 
     /// Collective; blocks.
@@ -56,7 +56,12 @@ class array_window {
   private:
     template <class Part>
     void access(Part&& part);
-    void change(const array_changes& changes);
+    static bool is_mpis(const array_changes& changes) {
+        return changes.predefined.type != MPI_DATATYPE_NULL &&
+               changes.predefined.operation != MPI_OP_NULL;
+    }
+    void accumulate(const array_changes& changes);
+    void apply(const array_changes& changes);
     void read(std::span<const count_t> indices, std::byte* out);
 
     const communicator& comm_;

@@ -569,12 +569,11 @@ TEST_F(ArrayFaults, TheRouteMustBeKnown) {
     EXPECT_EQ(malformed.code(), errc::invalid_route);
 }
 
-TEST_F(ArrayFaults, RmaTakesNoOperationThatMpiHasNot) {
+TEST_F(ArrayFaults, RmaWritesByNoOtherRule) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank needs no window";
-    int_array a(where, num_entries, {.transport = array_transport::rma});
-    const error heard = refused_by(a, [&] {
-        a.update(indices{1}, values{1}, [](const int& x, const int& y) noexcept { return x * y; });
-    });
+    int_array a(where, num_entries,
+                {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
+    const error heard = refused_by(a, [&] { a.write(indices{1}, values{1}); });
     EXPECT_EQ(heard.code(), errc::invalid_argument);
     a.close();
 }

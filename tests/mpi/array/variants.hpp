@@ -77,7 +77,7 @@ inline std::vector<array_variant> few_variants(rank_t num_ranks) {
              {combining::envelope_sort, true, true}}};
 }
 
-/// @brief Of those, which take any operation: all but `rma`.
+/// @brief Of those, which write by any rule: all but `rma`.
 inline std::vector<array_variant> few_variants_of_any_operation(rank_t num_ranks) {
     auto result = few_variants(num_ranks);
     std::erase_if(result,

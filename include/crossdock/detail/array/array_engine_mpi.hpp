@@ -14,9 +14,9 @@
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/detail/array/combining.hpp"
-#include "crossdock/detail/array/operations_mpi.hpp"
 #include "crossdock/detail/array/value_operation.hpp"
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/executor/operations_mpi.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/topology.hpp"
 
@@ -26,8 +26,7 @@ namespace CROSSDOCK_EXPORT crossdock {
 enum class array_transport {
     routed,  ///< a route, with requests combined on the way
     plain,   ///< MPI_Alltoallv, once for requests and once for replies; combines nothing
-    /// MPI_Get and MPI_Accumulate for each request; values that are not numbers are written by one rank after the
-    /// other.
+    /// MPI_Get and MPI_Accumulate for each request; what MPI has no operation for is done by one rank after the other.
     rma,
 };
 
@@ -58,7 +57,7 @@ MPI_Datatype predefined_datatype() {
     }
 }
 
-/// @brief An MPI operation that does the same as an operation on a type; null where there is none.
+/// @brief An MPI operation that does the same as an operation on a type, with all values; null where there is none.
 struct predefined_operation {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Op operation = MPI_OP_NULL;
@@ -70,7 +69,7 @@ template <class T, class Op>
 predefined_operation predefined_for() {
     predefined_operation result{predefined_datatype<T>(), MPI_OP_NULL};
     for_each_operation<T>([&](const auto& one) {
-        if (std::is_same_v<decltype(one.apply), Op>) result.operation = one.in_mpi;
+        if (std::is_same_v<decltype(one.apply), Op> && one.is_mpis) result.operation = one.in_mpi;
     });
     if (std::is_same_v<Op, replace>) {
         result.operation = MPI_REPLACE;

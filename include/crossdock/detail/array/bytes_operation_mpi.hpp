@@ -30,27 +30,6 @@ struct entry_writes {
     bool carries_rank = false;  ///< values travel with the rank that wrote them behind them
 };
 
-/// @brief A type of numbers, as NumPy has it: 'i', 'u' or 'f', and its bytes.
-struct number_type {
-    char kind = 0;
-    std::size_t bytes = 0;
-};
-
-/// @brief Calls `use(T())` with the type; returns false where C++ has none.
-template <class Use>
-bool with_number(const number_type& type, Use&& use) {
-    const auto use_if = [&](char kind, auto number) {
-        if (type.kind != kind || type.bytes != sizeof number) return false;
-        use(number);
-        return true;
-    };
-    return use_if('i', std::int8_t()) || use_if('i', std::int16_t()) ||
-           use_if('i', std::int32_t()) || use_if('i', std::int64_t()) ||
-           use_if('u', std::uint8_t()) || use_if('u', std::uint16_t()) ||
-           use_if('u', std::uint32_t()) || use_if('u', std::uint64_t()) || use_if('f', float()) ||
-           use_if('f', double());
-}
-
 /// @brief The library's own update.
 template <class T, class Op>
 entry_operation typed_update(Op op) {

@@ -235,6 +235,11 @@ struct value_layout {
     count_t width = 1;
 };
 
+/// @brief Combines items of one array into another as a list says, value by value. Items may lie apart by different
+/// steps; both are as wide as `from`.
+using combine_values = std::function<void(std::byte* to, count_t to_step, const std::byte* from,
+                                          value_layout from_layout, const copy_list& list)>;
+
 /// @brief to[j][c] = op(to[j][c], from[i][c]) for every pair (i, j) of `list` and every c, in order.
 template <class T, class Op>
 void combine_in_steps(T* to, count_t to_step, const T* from, value_layout from_layout,
