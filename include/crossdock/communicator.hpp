@@ -250,6 +250,13 @@ class communicator {
     /// @brief The next agreement tells all ranks this error, which is this rank's alone, unless a lower rank has one.
     void tell_later(const error& fault) const noexcept { state_->untold = fault; }
 
+    /// @brief An object of this rank was destroyed before it has done what it had begun: the next `close()` says so, on
+    /// all ranks. Does nothing where an exception says more, and where the communicator is closed.
+    /// @param missing  what should have been called before, such as "wait"
+    /// @param items    lost on this rank; those of all ranks are added up
+    void note_lost(const char* kind, const std::string& name, const char* missing,
+                   count_t items) const noexcept;
+
     /// @brief The error of one rank alone that all ranks were told of last.
     std::optional<error> last_peer_error() const noexcept {
         return state_ ? state_->told : std::nullopt;
@@ -303,8 +310,8 @@ class communicator {
     /// nothing if the communicator is closed already.
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error(errc::invalid_state)  on any rank an exchange was started and not completed, or items of a stream
-    /// were not drained; on all ranks. The communicator stays open.
+    /// @throws error(errc::invalid_state)  on any rank an exchange was started and not completed, items of a stream were
+    /// not drained, or what had either was destroyed, which is said once; on all ranks. The communicator stays open.
     ///
     /// Where a rank has ended and MPI tells of it, does what `abandon()` does, and throws nothing.
     void close();
@@ -347,11 +354,14 @@ class communicator {
         std::unique_ptr<unfinished_exchange> unfinished;
         std::optional<error> untold;
         std::optional<error> told;
+        std::optional<error> lost_object;  // the first
+        count_t lost_items = 0;
     };
     [[noreturn]] static void refuse_closed();
     static void look_for_messages(const state& in, rank_t own_rank) noexcept;
     void make_progress() const;
     void close_together();
+    [[noreturn]] void throw_with_lost(const error& refusal);
     void look_at_unfinished() const noexcept;
     void drop_unfinished() noexcept;
     communicator();
@@ -371,8 +381,8 @@ class communicator_user {
     communicator_user(const communicator_user&) = delete;
     communicator_user& operator=(const communicator_user&) = delete;
 
-    /// @brief What closing the communicator would cut off, such as "an active neighbor exchange"; null if nothing.
-    virtual const char* activity() const = 0;
+    /// @brief What closing the communicator would cut off, such as "an active neighbor exchange"; empty if nothing.
+    virtual std::string activity() const = 0;
 
     /// @brief The communicator is about to be freed; must not communicate.
     virtual void note_closed() noexcept {}

@@ -155,7 +155,9 @@ class context {
     /// @par Collective
     /// Yes; blocks.
     /// @throws error(errc::invalid_state)  on all ranks: on one of them an exchange is active, or items of a stream
-    /// have not been drained. The context stays open.
+    /// have not been drained; or an object was destroyed like that, or an array with queued requests, but for what an
+    /// exception destroys. The error names the object, its place, and the number of items that are lost on all ranks.
+    /// It is thrown once: the context stays open, and the next call closes it.
     void close() { comm_.close(); }
     bool is_open() const noexcept { return comm_.is_open(); }
 

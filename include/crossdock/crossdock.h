@@ -239,7 +239,7 @@ crossdock_status crossdock_context_reports(const crossdock_context* context, cha
 /// else returns CROSSDOCK_INVALID_STATE. A context that was closed before stays closed; one that nobody closes is
 /// closed by MPI_Finalize.
 /// @return CROSSDOCK_INVALID_STATE, on all ranks, while an exchange is active or a stream is not drained on any of
-/// them; the context stays open
+/// them, or if such an object was destroyed, which is said once; the context stays open
 crossdock_status crossdock_context_close(crossdock_context* context);
 
 /// @brief Frees the handle. Does not close.
@@ -712,6 +712,8 @@ crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange
 crossdock_status crossdock_neighbor_exchange_reverse(crossdock_neighbor_exchange* exchange,
                                                      const void* slots, void* items,
                                                      MPI_Datatype datatype, MPI_Op operation);
+
+/// @return CROSSDOCK_INVALID_STATE, and frees nothing, while one is under way that has not failed: wait first
 crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* exchange);
 
 /// @}
@@ -843,6 +845,8 @@ crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter
 /// @brief What this rank sends in one operation that is not transposed.
 crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scatter* shared,
                                                      crossdock_traffic* traffic);
+
+/// @return CROSSDOCK_INVALID_STATE, and frees nothing, while one is under way that has not failed: wait first
 crossdock_status crossdock_gather_scatter_free(crossdock_gather_scatter* shared);
 
 /// @}
@@ -1236,6 +1240,8 @@ crossdock_status crossdock_prepared_batch_num_gathered(crossdock_prepared_batch*
 /// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
 crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* batch,
                                                crossdock_plan** result);
+
+/// @return CROSSDOCK_INVALID_STATE, and frees nothing, while it is active and has not failed: wait first
 crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch);
 
 /// @brief Frees what only all ranks together can; nothing if the context was closed before. No
@@ -1445,6 +1451,7 @@ crossdock_status crossdock_stream_statistics(const crossdock_stream* stream,
 crossdock_status crossdock_stream_close(crossdock_stream* stream);
 
 /// @brief Frees a stream with its ports. What only all ranks together can give back is lost unless it was closed.
+/// @return CROSSDOCK_INVALID_STATE, and frees nothing, while items wait for a drain that has not failed: drain first
 crossdock_status crossdock_stream_free(crossdock_stream* stream);
 
 /// @}

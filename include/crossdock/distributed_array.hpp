@@ -238,6 +238,21 @@ class distributed_array {
               static_cast<std::int64_t>(options.equal_writes),
               agreement_text(options.equal_writes))) {}
 
+    ~distributed_array() {
+        const auto num_queued = queued_reads_.indices.size() + queued_writes_.indices.size() +
+                                queued_updates_.indices.size();
+        if (engine_ && num_queued > 0) engine_->note_lost(num_queued);
+    }
+    distributed_array(distributed_array&&) noexcept = default;
+    distributed_array& operator=(distributed_array&& other) noexcept {
+        std::swap(engine_, other.engine_);
+        std::swap(writes_, other.writes_);
+        std::swap(queued_writes_, other.queued_writes_);
+        std::swap(queued_updates_, other.queued_updates_);
+        std::swap(queued_reads_, other.queued_reads_);
+        return *this;
+    }
+
     count_t size() const { return engine().owners().num_entries(); }
 
     /// @brief The global index of the first entry of `local()`.

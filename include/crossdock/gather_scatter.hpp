@@ -213,6 +213,9 @@ class gather_scatter {
 
     bool is_active() const noexcept;
 
+    /// @brief Whether the destructor would lose what is under way.
+    bool is_unfinished() const noexcept;
+
     /// @brief "owners" or "holders"; during trials that of the last operation, as is the route.
     const std::string& method() const;
     const std::string& route() const;

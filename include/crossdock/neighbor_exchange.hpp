@@ -167,7 +167,7 @@ struct item_records {
 /// starts with one.
 ///
 /// The destructor does not communicate. An object must be idle when it is destroyed; one that is not leaves its buffers
-/// to the messages under way. After an mpi_error only destruction is legal.
+/// to the messages under way, and `context::close` names it. After an mpi_error only destruction is legal.
 /// @par Thread safety
 /// One thread at a time for all objects of one communicator; several threads with communicators of their own need
 /// MPI_THREAD_MULTIPLE.
@@ -452,6 +452,9 @@ class neighbor_exchange {
     }
 
     bool is_active() const noexcept;
+
+    /// @brief Whether the destructor would lose what is under way.
+    bool is_unfinished() const noexcept;
 
     /// @brief What this rank sends in one forward exchange, in all stages.
     traffic statistics() const;

@@ -84,8 +84,9 @@ class busy_mark {
 
 struct array_engine::implementation {
     implementation(const context& w, const block_partition& owners, const array_settings& s,
-                   std::size_t bytes)
+                   std::size_t bytes, const std::source_location& place)
         : where(w),
+          name(object_name(s.name, place)),
           routings(w.topology(), owners, w.rank(),
                    s.transport == array_transport::routed ? s.route : "direct", s.expected_requests,
                    size_of_request(owners.num_entries(), bytes), w.machine()),
@@ -133,6 +134,7 @@ struct array_engine::implementation {
     }
 
     context where;
+    std::string name;
     pooled_resource memory;
     batch_routes routings;
     array_settings settings;
@@ -187,7 +189,7 @@ array_engine::array_engine(const context& where, count_t num_entries,
             effective.combine = {strategy == combining::none ? combining::sort : strategy, true,
                                  true};
         }
-        return std::make_unique<implementation>(where, owners, effective, item_bytes);
+        return std::make_unique<implementation>(where, owners, effective, item_bytes, place);
     });
     state_->tags = comm.reserve_tags(2 * state_->tags_of_batch());
     state_->watch =
@@ -214,6 +216,9 @@ void array_engine::require_open() const {
     require_no_batch();
     if (state_->is_closed) throw error(errc::invalid_state, "the distributed array is closed");
     comm().require_open();
+}
+void array_engine::note_lost(std::size_t num_requests) const noexcept {
+    comm().note_lost("distributed array", state_->name, "step", static_cast<count_t>(num_requests));
 }
 void array_engine::add_active(int change) noexcept { state_->num_active += change; }
 

@@ -85,10 +85,14 @@ class open_communicators {
         watchdog::note(rank_act::closes, nullptr, 0, 0);
         everything.are_ending_ = true;
         auto& all = everything.all_;
-        if (!all.empty() && is_set(std::getenv("CROSSDOCK_CHECK")))
+        if (!all.empty() && is_set(std::getenv("CROSSDOCK_CHECK"))) {
             std::fprintf(stderr,
                          "crossdock: MPI_Finalize closes %zu communicators of this process\n",
                          all.size());
+            for (const auto& one : all)
+                if (const auto& lost = one.state_->lost_object)
+                    std::fprintf(stderr, "crossdock: %s\n", lost->what());
+        }
         try {
             while (!all.empty()) {
                 try {
@@ -547,13 +551,20 @@ void communicator::close_together() {
     } else {
         std::optional<error> fault;
         for (const auto* const user : state_->users) {
-            if (const char* const activity = user->activity())
+            if (const auto activity = user->activity(); !activity.empty())
                 fault = error(errc::invalid_state,
                               "the context cannot be closed while rank " + std::to_string(rank_) +
                                   " has " + activity,
                               rank_);
         }
-        agree(*this, fault);
+        try {
+            agree(*this, fault ? fault : state_->lost_object);
+        } catch (const error& refusal) {
+            // A rank without memory has no other text.
+            if (refusal.code() != errc::invalid_state && refusal.code() != errc::out_of_memory)
+                throw;
+            throw_with_lost(refusal);
+        }
     }
     state_->thread_end.reset();
     drop_unfinished();  // nobody waits for anything any more
@@ -566,6 +577,34 @@ void communicator::close_together() {
     all_open.remove(state_->duplicate);
     if (state_->lost) state_->lost->remove(state_->duplicate);
     insist([this] { return MPI_Comm_free(&state_->duplicate); });
+}
+
+// On all ranks; what is lost on any of them is not said again.
+void communicator::throw_with_lost(const error& refusal) {
+    state_->lost_object.reset();
+    count_t sum = std::exchange(state_->lost_items, 0);
+    run_collective(*this, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, get(), reduction);
+    });
+    if (sum == 0) throw error(refusal);
+    throw_error_of(refusal.rank(), refusal.code(), "{}; in all, {} items are lost", refusal.what(),
+                   sum);
+}
+
+void communicator::note_lost(const char* kind, const std::string& name, const char* missing,
+                             count_t items) const noexcept {
+    if (!is_open() || std::uncaught_exceptions() > 0) return;
+    state_->lost_items += items;
+    if (state_->lost_object) return;
+    try {
+        state_->lost_object =
+            error(errc::invalid_state,
+                  fmt::format("rank {} destroyed a {}, {}, before its {}; call {} first", rank_,
+                              kind, name, missing, missing),
+                  rank_);
+    } catch (...) {
+        state_->lost_object = error(out_of_memory(), rank_);
+    }
 }
 
 // What is left is never freed: messages may still be under way. It is kept where leak checkers find it.

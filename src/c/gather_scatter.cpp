@@ -183,5 +183,5 @@ crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scat
 }
 
 crossdock_status crossdock_gather_scatter_free(crossdock_gather_scatter* shared) {
-    return release(shared);
+    return release_finished(shared, &crossdock_gather_scatter::value, "wait");
 }

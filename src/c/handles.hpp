@@ -251,6 +251,20 @@ crossdock_status release(Handle* handle) noexcept {
     return guarded([&] { delete handle; });
 }
 
+/// @brief Frees a handle of what may be under way, unless that would be lost.
+/// @param missing  what would complete it, such as "wait"
+template <class Handle, class Object>
+crossdock_status release_finished(Handle* handle, Object Handle::*object,
+                                  const char* missing) noexcept {
+    return guarded(handle, [&] {
+        if (handle != nullptr && (handle->*object).is_unfinished())
+            throw error(errc::invalid_state,
+                        std::string("what is to be freed is under way: call ") + missing +
+                            " first; nothing was freed");
+        delete handle;
+    });
+}
+
 using crossdock::known_options;
 
 /// @brief A text of the caller's; `unset` if it is a null pointer.

@@ -385,5 +385,5 @@ crossdock_status crossdock_neighbor_exchange_reverse(crossdock_neighbor_exchange
 }
 
 crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* exchange) {
-    return release(exchange);
+    return release_finished(exchange, &crossdock_neighbor_exchange::value, "wait");
 }

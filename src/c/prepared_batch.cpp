@@ -198,5 +198,5 @@ crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* b
 }
 
 crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch) {
-    return release(batch);
+    return release_finished(batch, &crossdock_prepared_batch::requests, "wait");
 }

@@ -403,4 +403,6 @@ crossdock_status crossdock_stream_close(crossdock_stream* stream) {
     return guarded(stream, [&] { value_of(stream, "stream").close(); });
 }
 
-crossdock_status crossdock_stream_free(crossdock_stream* stream) { return release(stream); }
+crossdock_status crossdock_stream_free(crossdock_stream* stream) {
+    return release_finished(stream, &crossdock_stream::value, "drain");
+}

@@ -26,12 +26,6 @@ constexpr count_t object_report::*reported_counts[] = {
     &object_report::messages, &object_report::bytes, &object_report::inter_region_messages,
     &object_report::inter_region_bytes};
 
-std::string place_name(const std::source_location& place) {
-    const std::string_view file = place.file_name();
-    if (place.line() == 0) return "unnamed";
-    return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(place.line());
-}
-
 // As one write, so that lines of several programs do not mix.
 void append_to(const std::string& file, const std::string& lines) {
     const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
@@ -41,6 +35,13 @@ void append_to(const std::string& file, const std::string& lines) {
 }
 
 }  // namespace
+
+std::string object_name(const std::string& name, const std::source_location& place) {
+    if (!name.empty()) return name;
+    const std::string_view file = place.file_name();
+    if (place.line() == 0) return "unnamed";
+    return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(place.line());
+}
 
 object_report report_of(const watched_object& one) {
     object_report all{.name = one.name, .kind = one.kind, .route = one.route, .why = one.why};
@@ -112,7 +113,7 @@ std::unique_ptr<exchange_watch> object_records::new_watch(const char* kind, cons
     if (!is_measured() && !watchdog::is_on) return nullptr;
     const auto clock = is_measured() ? steady_seconds : +[]() noexcept { return 0.0; };
     return with_reserve([&] {
-        auto of = add(kind, name.empty() ? place_name(place) : name);
+        auto of = add(kind, object_name(name, place));
         ++of->objects;
         return std::make_unique<exchange_watch>(std::move(of), role, clock);
     });

@@ -14,6 +14,9 @@
 
 namespace crossdock {
 
+/// @brief What an object is called: as the option says, or else its place; "unnamed" where that is empty, too.
+std::string object_name(const std::string& name, const std::source_location& place);
+
 /// @brief What is told of a name: seconds inside of calls are those that were sampled, scaled.
 object_report report_of(const watched_object& one);
 
@@ -29,7 +32,7 @@ class object_records final : public communicator_resource {
     void set_destination(const std::string& report);
 
     /// @brief The stopwatch of one more object; null where nothing is measured. Takes memory set aside.
-    /// @param name   empty: its place; "unnamed" where that is empty, too
+    /// @param name   as of `object_name`
     std::unique_ptr<exchange_watch> new_watch(const char* kind, const std::string& name,
                                               const std::source_location& place,
                                               watched_role role = watched_role::whole);

@@ -287,8 +287,9 @@ struct gather_scatter::implementation final : background_work,
                                               communicator_user,
                                               unfinished_exchange {
     implementation(const communicator& ranks, count_t number_of_ids, std::size_t last_bytes,
-                   gatherings made, std::unique_ptr<exchange_watch> stopwatch)
+                   gatherings made, std::unique_ptr<exchange_watch> stopwatch, std::string called)
         : communicator_user(ranks),
+          name(std::move(called)),
           comm(ranks),
           started(comm.resource<started_gathers>()),
           num_ids(number_of_ids),
@@ -297,7 +298,13 @@ struct gather_scatter::implementation final : background_work,
           watch(std::move(stopwatch)) {
         if (watch) describe();
     }
-    ~implementation() override { unregister(); }
+    ~implementation() override {
+        unregister();
+        if (is_unfinished()) comm.note_lost(gather_kind_name, name, "wait", num_ids);
+    }
+
+    // Whether its end loses anything that has not failed.
+    bool is_unfinished() const noexcept { return is_active && !has_failed && comm.is_open(); }
 
     // The end of the object. An operation that was started empty goes on for the others.
     static void end(std::unique_ptr<implementation> one) noexcept {
@@ -318,8 +325,8 @@ struct gather_scatter::implementation final : background_work,
 
     void note_closed() noexcept override { unregister(); }
 
-    const char* activity() const override {
-        return is_active ? "an active gather-scatter; wait for it first" : nullptr;
+    std::string activity() const override {
+        return is_active ? "an active gather-scatter, " + name + "; wait for it first" : "";
     }
 
     gathering& present() const { return methods.current(); }
@@ -402,6 +409,7 @@ struct gather_scatter::implementation final : background_work,
             return methods.timed(part);
         } catch (...) {
             if (present().is_over()) complete();
+            has_failed = is_active;
             throw;
         }
     }
@@ -444,7 +452,7 @@ struct gather_scatter::implementation final : background_work,
 
     void complete() {
         unregister();
-        is_active = is_empty = false;
+        is_active = is_empty = has_failed = false;
         methods.end();
         if (!watch) return;
         watch->finish({});
@@ -455,13 +463,15 @@ struct gather_scatter::implementation final : background_work,
         if (std::exchange(is_registered, false)) started.remove(comm, *this);
     }
 
+    std::string name;
     communicator comm;
     started_gathers& started;
     count_t num_ids;
     std::size_t item_bytes;  // of the last operation
     gatherings methods;
     bool is_active = false;
-    bool is_empty = false;  // an operation is under way that could not be started as it should
+    bool has_failed = false;  // the active operation, which goes on
+    bool is_empty = false;    // an operation is under way that could not be started as it should
     bool is_registered = false;
     std::unique_ptr<exchange_watch> watch;  // null: nothing is measured
     bool is_described_trying = false;
@@ -476,9 +486,9 @@ gather_scatter::gather_scatter(const context& where, std::span<const count_t> id
                                                                    place, watched_role::outside);
     auto made = prepare_methods(where, ids, all, watch.get(), fault);
     attempt(where.rank(), fault, [&] {
-        state_ =
-            std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
-                                             all.item_bytes, std::move(made), std::move(watch));
+        state_ = std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
+                                                  all.item_bytes, std::move(made), std::move(watch),
+                                                  object_name(options.name, place));
     });
     agree(where.comm(), fault);
 }
@@ -509,7 +519,7 @@ gather_scatter gather_scatter::duplicate() const {
         twin = std::make_unique<implementation>(
             own.comm, own.num_ids, own.item_bytes,
             gatherings(std::move(leader), own.methods.choice(), tried_routes()),
-            own.watch ? own.watch->twin() : nullptr);
+            own.watch ? own.watch->twin() : nullptr, own.name);
     });
     agree(own.comm, fault);
     return gather_scatter(std::move(twin));
@@ -548,6 +558,8 @@ void gather_scatter::wait() {
 }
 
 bool gather_scatter::is_active() const noexcept { return state_ && state_->is_active; }
+
+bool gather_scatter::is_unfinished() const noexcept { return state_ && state_->is_unfinished(); }
 
 const std::string& gather_scatter::method() const {
     return state().present().plans().by_owners ? by_owners : by_holders;

@@ -233,8 +233,9 @@ plan_runs compile_plans(const context& where, const pattern& p, const neighbor_o
 
 struct neighbor_exchange::implementation final : communicator_user, unfinished_exchange {
     implementation(const communicator& comm, plan_runs&& made, const neighbor_options& options,
-                   std::unique_ptr<exchange_watch> stopwatch)
+                   std::unique_ptr<exchange_watch> stopwatch, std::optional<std::string> called)
         : communicator_user(comm),
+          name(std::move(called)),
           watch(std::move(stopwatch)),
           plans(std::move(made)),
           prepared(options.prepare),
@@ -246,11 +247,23 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     // All ranks have agreed that they have it.
     static std::unique_ptr<implementation> make(const communicator& comm, plan_runs&& made,
                                                 const neighbor_options& options,
-                                                std::unique_ptr<exchange_watch>&& watch) {
+                                                std::unique_ptr<exchange_watch>&& watch,
+                                                const std::optional<std::string>& name) {
         return with_reserve([&] {
+            auto called = name;
             return std::make_unique<implementation>(comm, std::move(made), options,
-                                                    std::move(watch));
+                                                    std::move(watch), std::move(called));
         });
+    }
+
+    // As its users make it.
+    static std::unique_ptr<implementation> make(const communicator& comm, plan_runs&& made,
+                                                const neighbor_options& options,
+                                                const std::source_location& place) {
+        return make(
+            comm, std::move(made), options,
+            comm.resource<object_records>().new_watch(exchange_kind_name, options.name, place),
+            with_reserve([&] { return object_name(options.name, place); }));
     }
 
     void describe() {
@@ -263,7 +276,15 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     }
 
     ~implementation() override {
-        if (active) packed.abandon();  // as the executor does with its own buffers
+        if (!active) return;
+        packed.abandon();  // as the executor does with its own buffers
+        if (is_unfinished())
+            present().comm().note_lost(exchange_kind_name, *name, "wait", compiled().num_slots());
+    }
+
+    // Whether its end loses anything that has not failed.
+    bool is_unfinished() const noexcept {
+        return active && !is_of_other && name && !has_failed && present().comm().is_open();
     }
 
     // The end of the object. An exchange that was started empty goes on for the others.
@@ -379,8 +400,9 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     plan_runner& present() const { return plans.current(); }
     const crossdock::plan& compiled() const { return *present().compiled(); }
 
-    const char* activity() const override {
-        return active && !is_of_other ? "an active neighbor exchange; wait for it first" : nullptr;
+    std::string activity() const override {
+        if (!active || is_of_other || !name) return "";
+        return "an active neighbor exchange, " + *name + "; wait for it first";
     }
 
     void require_idle() const {
@@ -470,6 +492,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
                 packed.forget();
                 complete();
             }
+            has_failed = active != nullptr;
             throw;
         }
     }
@@ -513,12 +536,13 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     void end_exchange() {
         active = nullptr;
         next_look = {};
-        is_of_other = false;
+        is_of_other = has_failed = false;
         plans.end();
     }
 
     exchange_watch* details() const noexcept { return watch ? watch->details() : nullptr; }
 
+    std::optional<std::string> name;        // none: of a part of an object, which speaks for it
     std::unique_ptr<exchange_watch> watch;  // null: nothing is measured
     bool is_described_trying = false;
     plan_runs plans;
@@ -531,6 +555,7 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     executor* active = nullptr;
     look_clock::time_point next_look;  // of a test
     bool is_of_other = false;   // the active one is empty, and part of an operation that says so
+    bool has_failed = false;    // the active one, which goes on
     executor* empty = nullptr;  // an exchange that could not be started as it should
     packed_arrays packed;
 };
@@ -539,10 +564,7 @@ neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
                                      const neighbor_options& options,
                                      const std::source_location& place) {
     const auto all = with_defaults(options);
-    auto plans = compile_plans(where, p, all);
-    state_ = implementation::make(
-        where.comm(), std::move(plans), all,
-        where.comm().resource<object_records>().new_watch(exchange_kind_name, options.name, place));
+    state_ = implementation::make(where.comm(), compile_plans(where, p, all), all, place);
 }
 
 neighbor_exchange::neighbor_exchange(const context& where, crossdock::plan compiled,
@@ -558,10 +580,8 @@ neighbor_exchange::neighbor_exchange(const context& where,
                                      const neighbor_options& options,
                                      const std::source_location& place) {
     const auto all = with_defaults(options);
-    auto plans = keep_given(where, std::move(compiled), all);
-    state_ = implementation::make(
-        where.comm(), std::move(plans), all,
-        where.comm().resource<object_records>().new_watch(exchange_kind_name, options.name, place));
+    state_ =
+        implementation::make(where.comm(), keep_given(where, std::move(compiled), all), all, place);
 }
 
 neighbor_exchange::neighbor_exchange(const context& where,
@@ -573,7 +593,7 @@ neighbor_exchange::neighbor_exchange(const context& where,
     if (part.whole)
         watch = with_reserve(
             [&] { return std::make_unique<exchange_watch>(part.whole, watched_role::part); });
-    state_ = implementation::make(where.comm(), std::move(plans), all, std::move(watch));
+    state_ = implementation::make(where.comm(), std::move(plans), all, std::move(watch), {});
 }
 
 neighbor_exchange::neighbor_exchange(std::unique_ptr<implementation> state)
@@ -606,7 +626,7 @@ neighbor_exchange neighbor_exchange::duplicate() const {
         auto watch = state().watch ? state().watch->twin() : nullptr;
         twin = std::make_unique<implementation>(
             comm, plan_runs(std::move(runner), state().plans.choice(), tried_routes()), options,
-            std::move(watch));
+            std::move(watch), state().name);
     });
     agree(comm, fault);
     return neighbor_exchange(std::move(twin));
@@ -625,8 +645,8 @@ neighbor_exchange neighbor_exchange::updated(const pattern& p,
     auto plans =
         keep_one(where, begin_update(where, *before.compiled(), p, changed, same), options);
     auto watch = with_reserve([&] { return state().watch ? state().watch->twin() : nullptr; });
-    return neighbor_exchange(
-        implementation::make(where.comm(), std::move(plans), options, std::move(watch)));
+    return neighbor_exchange(implementation::make(where.comm(), std::move(plans), options,
+                                                  std::move(watch), state().name));
 }
 
 const crossdock::plan& neighbor_exchange::plan() const { return state().compiled(); }
@@ -827,6 +847,8 @@ void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Dataty
 }
 
 bool neighbor_exchange::is_active() const noexcept { return state_ && state_->active; }
+
+bool neighbor_exchange::is_unfinished() const noexcept { return state_ && state_->is_unfinished(); }
 
 bool neighbor_exchange::test() {
     require_state(is_active(), not_active);

@@ -26,6 +26,8 @@ namespace crossdock {
 
 namespace {
 
+constexpr const char* stream_kind_name = "stream";
+
 bool has_urgent(std::span<const stream_channel> channels) {
     return std::any_of(channels.begin(), channels.end(),
                        [](const stream_channel& c) { return c.is_urgent; });
@@ -53,10 +55,16 @@ topology sharing_nodes(const stream_layout& layout, const stream_options& option
 
 struct stream_core::parts final : communicator_user {
     parts(const communicator& user, const topology& nodes, stream_scheme scheme,
-          std::span<const stream_channel> channels, const stream_options& chosen);
+          std::span<const stream_channel> channels, const stream_options& chosen,
+          const std::source_location& place);
     ~parts();
 
-    const char* activity() const override;
+    // Whether its end loses items, not counting what a handler's failure loses.
+    bool is_unfinished() const noexcept {
+        return !is_closed && engine && !engine->is_at_rest() && !engine->has_failed() &&
+               comm.is_open();
+    }
+    std::string activity() const override;
     // What comes later is refused; `close` gives back what is left.
     void note_closed() noexcept override {
         if (engine && !is_closed) {
@@ -75,6 +83,7 @@ struct stream_core::parts final : communicator_user {
     stream_statistics statistics();
 
     communicator comm;
+    std::string name;
     stream_options options;
     stream_layout layout;
     chunk_layout shape;
@@ -95,9 +104,11 @@ struct stream_core::parts final : communicator_user {
 };
 
 stream_core::parts::parts(const communicator& user, const topology& nodes, stream_scheme scheme,
-                          std::span<const stream_channel> channels, const stream_options& chosen)
+                          std::span<const stream_channel> channels, const stream_options& chosen,
+                          const std::source_location& place)
     : communicator_user(user),
       comm(user),
+      name(object_name(chosen.name, place)),
       options(chosen),
       layout(nodes, options.route, scheme, options.workers, comm.rank()),
       shape(stream_chunk_layout(layout, options, channels)),
@@ -122,12 +133,16 @@ stream_core::parts::parts(const communicator& user, const topology& nodes, strea
 
 stream_core::parts::~parts() {
     stop_helper();
+    if (is_unfinished()) {
+        const auto sum = statistics();
+        comm.note_lost(stream_kind_name, name, "drain", sum.items - sum.combined - sum.handled);
+    }
     if (!is_closed && transport && transport->abandon()) block.keep();
 }
 
-const char* stream_core::parts::activity() const {
+std::string stream_core::parts::activity() const {
     const bool is_at_rest = is_closed || !engine || engine->is_at_rest();
-    return is_at_rest ? nullptr : "a stream with items that have not been drained";
+    return is_at_rest ? "" : "a stream, " + name + ", with items that have not been drained";
 }
 
 void stream_core::parts::open(std::span<const stream_channel> channels, stream_sink& sink) {
@@ -206,7 +221,8 @@ void stream_core::parts::give_back() {
 
 // For the report a stream is one exchange, as long as it is open.
 void stream_core::parts::note_begin(const context& where, const std::source_location& place) {
-    watch = where.comm().resource<object_records>().new_watch("stream", options.name, place);
+    watch =
+        where.comm().resource<object_records>().new_watch(stream_kind_name, options.name, place);
     if (!watch) return;
     auto& object = watch->object();
     object.why = "given";
@@ -253,8 +269,9 @@ stream_core::stream_core(const context& where, std::span<const stream_channel> c
     options.route = with_reserve([&] { return stream_route(where, given.route); });
     const topology nodes = stream_nodes(where);
     const stream_scheme scheme = agreed_scheme(where, nodes, channels, options);
-    parts_ = on_all_or_none(
-        comm, [&] { return std::make_unique<parts>(comm, nodes, scheme, channels, options); });
+    parts_ = on_all_or_none(comm, [&] {
+        return std::make_unique<parts>(comm, nodes, scheme, channels, options, place);
+    });
     try {
         parts_->open(channels, sink);
     } catch (...) {
@@ -274,6 +291,7 @@ void stream_core::drive() {
         throw error(errc::invalid_state, "drive() of a stream after close(); make another stream");
     parts_->engine->drive(true);
 }
+bool stream_core::is_unfinished() const noexcept { return parts_->is_unfinished(); }
 bool stream_core::is_open() const noexcept { return !parts_->is_closed && parts_->comm.is_open(); }
 
 stream_worker& stream_core::worker(int number) {

@@ -64,6 +64,15 @@ auto& required(Pointer* pointer, const char* what) {
     return *pointer;
 }
 
+// What is under way is lost otherwise.
+template <class Handle>
+void delete_idle(Handle* handle) {
+    if (handle != nullptr && handle->value.is_active() && may_call_mpi())
+        throw error(errc::invalid_state,
+                    "what is to be freed is under way: call wait first; nothing was freed");
+    delete handle;
+}
+
 void give_text(char** result, const std::string& text) {
     auto& given = required(result, "result");
     given = static_cast<char*>(std::malloc(text.size() + 1));
@@ -203,7 +212,7 @@ crossdock_status crossdock_device_neighbor_exchange_create(
 
 crossdock_status crossdock_device_neighbor_exchange_free(
     crossdock_device_neighbor_exchange* exchange) {
-    return guarded([&] { delete exchange; });
+    return guarded([&] { delete_idle(exchange); });
 }
 
 crossdock_status crossdock_device_neighbor_exchange_start(
@@ -274,7 +283,7 @@ crossdock_status crossdock_device_gather_scatter_create(const crossdock_context*
 }
 
 crossdock_status crossdock_device_gather_scatter_free(crossdock_device_gather_scatter* shared) {
-    return guarded([&] { delete shared; });
+    return guarded([&] { delete_idle(shared); });
 }
 
 crossdock_status crossdock_device_gather_scatter_start(crossdock_device_gather_scatter* shared,

@@ -74,6 +74,8 @@ bool staging::is_ready(bool is_reverse, std::size_t item_bytes) {
 }
 
 void staging::settle() noexcept {
+    // What is exchanged on the host counts its items itself.
+    if (is_active()) comm_.note_lost("device exchange", "unnamed", "wait", 0);
     if (phase_ == phase::packing) leave_packing();
     try {
         on_->wait(down_);
@@ -103,8 +105,8 @@ void staging::progress() {
     }
 }
 
-const char* staging::activity() const {
-    return is_active() ? "an active exchange of a device's arrays; wait for it first" : nullptr;
+std::string staging::activity() const {
+    return is_active() ? "an active exchange of a device's arrays; wait for it first" : "";
 }
 
 // Makes progress. When the messages are over, so is the exchange.

@@ -99,7 +99,7 @@ class staging : public background_work, public communicator_user {
     bool test(stream on);
     void wait(stream on);
     void progress() final;
-    const char* activity() const final;
+    std::string activity() const final;
 
   protected:
     ~staging() = default;

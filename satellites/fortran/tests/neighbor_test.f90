@@ -2,6 +2,7 @@
 program neighbor_test
     use, intrinsic :: iso_c_binding, only: c_loc
     use, intrinsic :: iso_fortran_env, only: int32, real32, real64
+    use, intrinsic :: ieee_arithmetic, only: ieee_is_nan, ieee_quiet_nan, ieee_value
     use checks
     implicit none
 
@@ -280,7 +281,7 @@ contains
     subroutine options()
         type(crossdock_neighbor_exchange) :: halo
         type(crossdock_traffic) :: once, often
-        real(real64) :: x(num_owned), ghosts(size(needed))
+        real(real64), asynchronous :: x(num_owned), ghosts(size(needed))
         call halo%create(world, pattern, status, route="hypercube", executor="persistent", deduplicate=.true., &
             max_message_bytes=16_int64, stripe_bytes=0, prepare=CROSSDOCK_PREPARE_FORWARD)
         call expect_success(status, "options")
@@ -291,7 +292,17 @@ contains
         call halo%reverse(ghosts, x, MPI_MAX, status)
         call expect_success(status, "a reverse exchange that was not ready")
         call expect(all(x == real(value_of(owned()), real64)), "maxima of equal values")
-        call halo%free()
+        ghosts = ieee_value(1.0_real64, ieee_quiet_nan)
+        call halo%reverse(ghosts, x, MPI_MIN, status)
+        call expect(all(ieee_is_nan(x) .eqv. times_needed() > 0), "a NaN stays in minima")
+        call expect(all(ieee_is_nan(x) .or. x == real(value_of(owned()), real64)), "nothing else changes")
+        x = real(value_of(owned()), real64)
+        call halo%start(x, ghosts, status)
+        call halo%free(status)
+        call expect(status == CROSSDOCK_INVALID_STATE, "an active exchange is not freed")
+        call halo%wait(status)
+        call halo%free(status)
+        call expect_success(status, "free")
         call halo%create(world, pattern, status, route="hypercube", deduplicate=.false.)
         call halo%statistics(often, status)
         call expect(often%messages == once%messages, "the messages are the same")

@@ -245,7 +245,8 @@ class Context(Wrapper, Closing):
         Raises
         ------
         InvalidStateError
-            An exchange is active; on all ranks.
+            An exchange is active or a stream is not drained; or such an object was destroyed, which is said once, with
+            its name and the number of items that are lost. On all ranks; the context stays open.
         """
         self._inner.close()
 

@@ -126,6 +126,24 @@ def test_contexts_of_parts_are_independent(world):
     comm.Free()
 
 
+def test_closing_names_what_was_destroyed_before_it_was_complete():
+    world = Context(MPI.COMM_WORLD)
+    rank, size = world.rank, world.num_ranks
+    ring = crossdock.Pattern.from_needed(world, [rank], [(rank + 1) % size, (rank - 1) % size])
+    halo = crossdock.NeighborExchange(world, ring, name="halo")
+    halo.start(np.ones(1), np.zeros(2))
+    stream = crossdock.Stream(world, np.int64, lambda items: None, name="numbers")
+    stream.push(np.full(3, rank), np.ones(3, np.int64))
+    del stream, halo
+    gc.collect()
+    with pytest.raises(crossdock.InvalidStateError, match="rank 0 destroyed a stream, numbers, before its drain.* in "
+                       f"all, {5 * size} items are lost"):
+        world.close()
+    assert world.is_open
+    world.close()
+    assert not world.is_open
+
+
 def test_a_dropped_context_communicates_nothing():
     Context(MPI.COMM_WORLD)
     gc.collect()

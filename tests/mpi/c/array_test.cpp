@@ -346,6 +346,7 @@ TEST_F(ArrayInC, PreparedBatchesMoveEntriesWithTheirGaps) {
     EXPECT_SUCCESS(crossdock_distributed_array_update(array, 1, &same, &one, add));
     EXPECT_SUCCESS(crossdock_prepared_batch_start_update(batch, &one, add));
     EXPECT_EQ(given_by(crossdock_prepared_batch_is_active, batch), 1);
+    EXPECT_EQ(crossdock_prepared_batch_free(batch), CROSSDOCK_INVALID_STATE);
     EXPECT_SUCCESS(crossdock_prepared_batch_wait(batch));
     EXPECT_EQ(given_by(crossdock_prepared_batch_is_active, batch), 0);
     EXPECT_SUCCESS(crossdock_prepared_batch_start_read(batch, &came));

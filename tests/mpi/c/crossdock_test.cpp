@@ -722,6 +722,19 @@ TEST_F(Communication, MeasuresRoutesAsItsOptionsSay) {
                  {"exchange", "num_tried_routes", "is_trying"}, neighbor, &num_tried, &is_trying);
 }
 
+TEST_F(Communication, AnActiveExchangeIsNotFreed) {
+    const auto neighbor = make_neighbor(on("two_step"));
+    const doubles values = items();
+    doubles slots = empty_slots();
+
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_DOUBLE));
+    expect_error(crossdock_neighbor_exchange_free(neighbor), CROSSDOCK_INVALID_STATE,
+                 "what is to be freed is under way");
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+    EXPECT_EQ(slots, filled());
+}
+
 TEST_F(Communication, DuplicatesAreActiveTogether) {
     const auto first = make_neighbor(on("two_step"));
     const auto second =

@@ -88,6 +88,25 @@ TEST_F(GatherScatterInC, OperationsAreThoseOfMpi) {
     EXPECT_EQ(bits[4], expected);
 }
 
+TEST_F(GatherScatterInC, MinimaAndMaximaOfANanAreOne) {
+    for (const MPI_Op operation : {MPI_MIN, MPI_MAX}) {
+        auto doubles = values<double>();
+        if (rank == 0) doubles[4] = std::numeric_limits<double>::quiet_NaN();
+        combine(shared, doubles, MPI_DOUBLE, operation);
+        EXPECT_TRUE(std::isnan(doubles[4]));
+        EXPECT_EQ(doubles[0], 7);
+    }
+}
+
+TEST_F(GatherScatterInC, AnActiveOneIsNotFreed) {
+    auto doubles = values<double>();
+    EXPECT_SUCCESS(
+        crossdock_gather_scatter_start(shared, doubles.data(), 1, MPI_DOUBLE, MPI_SUM, 0));
+    EXPECT_EQ(crossdock_gather_scatter_free(shared), CROSSDOCK_INVALID_STATE);
+    EXPECT_SUCCESS(crossdock_gather_scatter_wait(shared));
+    EXPECT_EQ(doubles, sums<double>());
+}
+
 TEST_F(GatherScatterInC, SeveralValuesAndFieldsTravelTogether) {
     const auto one = values<double>();
     std::vector<double> pairs, other_pairs, expected, other_expected;

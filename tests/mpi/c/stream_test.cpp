@@ -80,6 +80,16 @@ TEST(StreamOptionsInC, HaveTheDefaultsOfCpp) {
     EXPECT_EQ(options.latency_sample_interval, defaults.latency_sample_interval);
 }
 
+TEST_F(StreamInC, AStreamThatIsNotDrainedIsNotFreed) {
+    int64_t sum = 0;
+    make(add_up, &sum);
+    push(next, 5);
+    EXPECT_EQ(crossdock_stream_free(stream), CROSSDOCK_INVALID_STATE);
+    drain();
+    EXPECT_EQ(sum, 5);
+    close();
+}
+
 TEST_F(StreamInC, DeliversEachItemOnce) {
     int64_t sum = 0;
     make(add_up, &sum);

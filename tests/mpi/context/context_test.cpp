@@ -149,9 +149,9 @@ TEST_F(Context, AnExchangeTakesItemsOfEverySize) {
 
 TEST_F(Context, StaysOpenWhileAnExchangeIsActive) {
     context world(MPI_COMM_WORLD);
-    neighbor_exchange halo(world, ring());
+    neighbor_exchange halo(world, ring(), {.name = "halo"});
     const std::vector<count_t> ids{7};
-    gather_scatter shared(world, ids);
+    gather_scatter shared(world, ids, {.name = "mass"});
     const std::vector<double> items(static_cast<std::size_t>(ring().num_items));
     std::vector<double> slots(static_cast<std::size_t>(ring().num_slots)), values{1.0};
     const std::string first_rank = "the context cannot be closed while rank 0 has ";
@@ -159,12 +159,13 @@ TEST_F(Context, StaysOpenWhileAnExchangeIsActive) {
     halo.start(items, slots);
     const error halo_is_active = thrown_by([&] { world.close(); });
     EXPECT_EQ(halo_is_active.code(), errc::invalid_state);
-    EXPECT_EQ(halo_is_active.what(), first_rank + "an active neighbor exchange; wait for it first");
+    EXPECT_EQ(halo_is_active.what(),
+              first_rank + "an active neighbor exchange, halo; wait for it first");
     EXPECT_TRUE(world.is_open());
     halo.wait();
     shared.start(values, sum{});
     EXPECT_EQ(thrown_by([&] { world.close(); }).what(),
-              first_rank + "an active gather-scatter; wait for it first");
+              first_rank + "an active gather-scatter, mass; wait for it first");
     shared.wait();
     EXPECT_EQ(values[0], num_ranks);
     // Of one rank alone, that ended with its own.
@@ -188,6 +189,7 @@ TEST_F(Context, AnAbandonedExchangeDoesNotKeepItOpen) {
     halo->start(items, slots);
     MPI_Barrier(MPI_COMM_WORLD);
     halo.reset();
+    expect_thrown(errc::invalid_state, [&] { world.close(); });
     world.close();
     EXPECT_FALSE(world.is_open());
 }

@@ -381,6 +381,7 @@ TEST_F(StreamCore, MayBeGivenUpWithItemsOnTheirWay) {
     }
     stream_core again(where, std::span(&item_channel, 1), sink, {});
     again.close();
+    expect_thrown(errc::invalid_state, [&] { comm.close(); });
 }
 
 TEST_F(StreamCore, AutomaticChoosesBuffersOfOneWorkerForOrderedItems) {

@@ -146,6 +146,9 @@ class array_engine {
     /// @brief Counts the prepared batches that are active.
     void add_active(int change) noexcept;
 
+    /// @brief The array is destroyed with requests that are queued.
+    void note_lost(std::size_t num_requests) const noexcept;
+
     void close();
 
   private:
@@ -185,6 +188,7 @@ class prepared_requests {
     bool test();
     void wait();
     bool is_active() const noexcept { return exchange_.is_active(); }
+    bool is_unfinished() const noexcept { return exchange_.is_unfinished(); }
 
     /// @brief By entry of this rank, its first place among what is gathered, and the end.
     const std::vector<count_t>& offsets();

@@ -36,6 +36,8 @@ class stream_core {
     void drive();
     void close();
     bool is_open() const noexcept;
+    /// @brief Whether the destructor would lose items.
+    bool is_unfinished() const noexcept;
     stream_statistics statistics() const;
 
   private:

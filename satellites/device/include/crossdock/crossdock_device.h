@@ -46,6 +46,7 @@ crossdock_status crossdock_device_neighbor_exchange_create(
     const crossdock_context* context, const crossdock_pattern* pattern,
     const crossdock_neighbor_options* options, const crossdock_device* device, const char* path,
     crossdock_device_neighbor_exchange** result);
+/// @return CROSSDOCK_INVALID_STATE while it is active; nothing is freed then: wait for it first
 crossdock_status crossdock_device_neighbor_exchange_free(
     crossdock_device_neighbor_exchange* exchange);
 /// @param items, slots  as many as the pattern has
@@ -69,6 +70,7 @@ crossdock_status crossdock_device_gather_scatter_create(const crossdock_context*
                                                         const crossdock_gather_options* options,
                                                         const crossdock_device* device,
                                                         crossdock_device_gather_scatter** result);
+/// @return CROSSDOCK_INVALID_STATE while it is active; nothing is freed then: wait for it first
 crossdock_status crossdock_device_gather_scatter_free(crossdock_device_gather_scatter* shared);
 crossdock_status crossdock_device_gather_scatter_start(crossdock_device_gather_scatter* shared,
                                                        void* values, int64_t values_per_id,
