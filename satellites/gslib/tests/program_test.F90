@@ -94,9 +94,12 @@ program gslib_program
   call fgslib_crystal_free(handle)
   call fgslib_crystal_setup(handle, MPI_COMM_WORLD, num_ranks + 1)
   call expect(handle == -1, 21)
+  call fgslib_crystal_setup(handle, MPI_COMM_WORLD, num_ranks)
+  call expect(handle >= 0, 22)
 
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   call MPI_Finalize(ierror)
+  call fgslib_crystal_free(handle)
   if (failures /= 0) stop 1
 
 contains

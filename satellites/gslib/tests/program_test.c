@@ -381,9 +381,18 @@ int main(int argc, char** argv) {
     test_operations(data);
     gs_free(data);
     comm_barrier(&ranks);
-    comm_free(&ranks);
+
+    /* What is freed only after MPI_Finalize. */
+    struct crystal router;
+    crystal_init(&router, &ranks);
+    data = gs_setup(id, LENGTH, &ranks, 0, gs_auto, 0);
+    EXPECT(router.communicator != NULL && data != NULL);
 
     MPI_Allreduce(MPI_IN_PLACE, &num_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
+    crystal_free(&router);
+    EXPECT(router.communicator == NULL);
+    gs_free(data);
+    comm_free(&ranks);
     return num_failures != 0;
 }

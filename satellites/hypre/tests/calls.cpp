@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <thread>
 #include <utility>
@@ -342,8 +343,12 @@ int main(int num_arguments, char** arguments) {
     test_addresses_used_again();
     test_ranks_that_leave_calls_out();
     test_other_communicators();
+    // What is freed only after MPI_Finalize.
+    auto late = std::make_unique<matrix>(MPI_COMM_WORLD, 2);
+    exchange_all(late->package(), 4);
     HYPRE_Finalize();
     MPI_Allreduce(MPI_IN_PLACE, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
+    late.reset();
     return num_faults != 0;
 }

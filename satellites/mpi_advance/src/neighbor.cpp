@@ -240,7 +240,7 @@ int MPIL_Wait(MPIL_Request* request, MPI_Status*) {
 int MPIL_Request_free(MPIL_Request** request) {
     return returned([&] {
         if (request == nullptr || *request == nullptr) return;
-        if ((*request)->exchange.is_active())
+        if ((*request)->exchange.is_unfinished())
             throw error(errc::invalid_state, "the request is active; wait for it first");
         delete std::exchange(*request, nullptr);
     });

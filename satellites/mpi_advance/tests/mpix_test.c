@@ -513,5 +513,12 @@ int main(int argc, char** argv) {
     EXPECT(MPIX_Comm_free(&xcomm) == MPI_SUCCESS);
     EXPECT(xcomm == NULL);
 
-    return end_ranks();
+    /* What is freed only after MPI_Finalize. */
+    MPIX_Info* xinfo = NULL;
+    EXPECT(MPIX_Comm_init(&xcomm, MPI_COMM_WORLD) == MPI_SUCCESS);
+    EXPECT(MPIX_Info_init(&xinfo) == MPI_SUCCESS);
+    const int status = end_ranks();
+    EXPECT(MPIX_Comm_free(&xcomm) == MPI_SUCCESS && xcomm == NULL);
+    EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS && xinfo == NULL);
+    return status != 0 || num_failures != 0;
 }

@@ -597,5 +597,24 @@ int main(int argc, char** argv) {
 
     nothing_is_printed_by(run);
 
-    return end_ranks();
+    /* What is freed only after MPI_Finalize. */
+    MPIL_Comm* comm = with_neighbors();
+    MPIL_Request* request = NULL;
+    MPIL_Topo* topo = NULL;
+    MPIL_Info* info = NULL;
+    int sent = rank, received = -1;
+    const int none = 0, one = 1, next = (rank + 1) % num_ranks,
+              previous = (rank + num_ranks - 1) % num_ranks;
+    EXPECT(MPIL_Info_init(&info) == MPI_SUCCESS);
+    EXPECT(MPIL_Topo_init(1, &previous, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, info, &topo) ==
+           MPI_SUCCESS);
+    EXPECT(MPIL_Neighbor_alltoallv_init_topo(&sent, &one, &none, MPI_INT, &received, &one, &none,
+                                             MPI_INT, topo, comm, info, &request) == MPI_SUCCESS);
+    EXPECT(MPIL_Start(request) == MPI_SUCCESS);
+    const int status = end_ranks();
+    EXPECT(MPIL_Request_free(&request) == MPI_SUCCESS && request == NULL);
+    EXPECT(MPIL_Topo_free(&topo) == MPI_SUCCESS && topo == NULL);
+    EXPECT(MPIL_Info_free(&info) == MPI_SUCCESS && info == NULL);
+    EXPECT(MPIL_Comm_free(&comm) == MPI_SUCCESS && comm == NULL);
+    return status != 0 || num_failures != 0;
 }

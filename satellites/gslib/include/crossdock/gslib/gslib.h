@@ -252,7 +252,11 @@ static inline void comm_init(struct comm* c, comm_ext ce) {
     c->np = (uint)n;
 }
 
-static inline void comm_free(struct comm* c) { MPI_Comm_free(&c->c); }
+static inline void comm_free(struct comm* c) {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (!is_over) MPI_Comm_free(&c->c);
+}
 
 /// @brief Makes `*d` another duplicate. Collective.
 static inline void comm_dup(struct comm* d, const struct comm* s) { comm_init(d, s->c); }
