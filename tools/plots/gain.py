@@ -92,7 +92,8 @@ MARKS = [
 ]
 
 WIDTH, ROW = 700, 20
-LEFT, RIGHT, TOP = 290, 680, 66  # of what the axis spans, and of the first row
+LEFT, RIGHT, TOP = 290, 680, 86  # of what the axis spans, and of the first row
+LEGEND = {"auto": (12, 20), "direct": (12, 40), "three_step": (180, 20), "other": (180, 40)}
 LOWEST, HIGHEST = 0.18, 2.5
 TICKS = [0.25, 0.5, 1, 2]
 
@@ -175,19 +176,18 @@ def placed(mark, x, y, title=""):
 
 
 def legend():
-    x = 12
-    for mark in [MARKS[3], MARKS[1], MARKS[2], MARKS[0]]:
-        yield placed(mark, x + 8, 20)
-        yield text(x + 22, 24.5, mark.legend)
-        x += 40 + 6.7 * len(mark.legend)
+    for mark in MARKS:
+        x, y = LEGEND[mark.kind]
+        yield placed(mark, x + 8, y)
+        yield text(x + 22, y + 4.5, mark.legend)
 
 
 def axis(bottom):
-    yield text(across(1) - 12, 50, "\N{LEFTWARDS ARROW} faster with crossdock", "soft end")
-    yield text(across(1) + 12, 50, "slower \N{RIGHTWARDS ARROW}", "soft")
+    yield text(across(1) - 12, TOP - 16, "\N{LEFTWARDS ARROW} faster with crossdock", "soft end")
+    yield text(across(1) + 12, TOP - 16, "slower \N{RIGHTWARDS ARROW}", "soft")
     for ratio in TICKS:
         x = across(ratio)
-        yield f'<path class="{"mpi" if ratio == 1 else "line"}" d="M{x:.1f} 56V{bottom}"/>'
+        yield f'<path class="{"mpi" if ratio == 1 else "line"}" d="M{x:.1f} {TOP - 10}V{bottom}"/>'
         yield text(x, bottom + 17, f"{ratio:g}", "soft middle")
     yield text(
         (LEFT + RIGHT) / 2, bottom + 36, "time / time of MPI alone, or of gslib", "soft middle"
