@@ -428,6 +428,12 @@ class Docs(unittest.TestCase):
                     num_run += 1
         self.assertGreaterEqual(num_run, 10)
 
+    def test_ReadmeBeginsWithTheCommandsThatSetEverythingUp(self):
+        first_screen = (PROJECT / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
+
+        self.assertEqual(re.findall(r"^\| `(\S+)` \|.* minutes", first_screen, re.MULTILINE),
+                         ["scripts/quickstart", "scripts/test"])
+
     def test_EstimateOfTheReadmeIsTheOneOfTheQuickstart(self):
         words = "explain data/msc01050.mtx.gz --ranks 64 --topology 4x16"
         self.assertIn(f'"$crossdock" {words}', (PROJECT / "scripts/quickstart").read_text(encoding="utf-8"))
