@@ -13,23 +13,24 @@ else()
   set(commit null)
 endif()
 
+# What was left out has said so.
+get_property(left_out GLOBAL PROPERTY crossdock_left_out)
 set(with)
-foreach(part device drop_in fortran gslib hypre mpi_advance petsc python tools)
-  set(target crossdock_${part})
-  if(part STREQUAL "drop_in")
-    set(target crossdock_mpi)
-  elseif(part STREQUAL "python")
-    set(target _crossdock)
-  elseif(part STREQUAL "tools")
-    set(target crossdock_tool)
-  endif()
-  set(is_there false)
-  if(TARGET ${target})
-    set(is_there true)
+set(without)
+foreach(part device drop_in fortran generators gslib hypre hypre_drop_in metis mpi_advance petsc python tools)
+  set(is_there true)
+  if(part IN_LIST left_out)
+    set(is_there false)
+    get_property(reason GLOBAL PROPERTY crossdock_reason_${part})
+    list(APPEND without "\"${part}\": \"${reason}\"")
+    if(PROJECT_IS_TOP_LEVEL)
+      message(STATUS "Left out: ${part}, as ${reason}")
+    endif()
   endif()
   list(APPEND with "\"${part}\": ${is_there}")
 endforeach()
 list(JOIN with ", " with)
+list(JOIN without ",\n    " without)
 set(are_shared false)
 if(BUILD_SHARED_LIBS)
   set(are_shared true)
@@ -44,7 +45,8 @@ const char* const build_text = R\"json({
 \"build\": {
   \"compiler\": \"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\", \"type\": \"${CMAKE_BUILD_TYPE}\",
   \"shared\": ${are_shared},
-  \"with\": {${with}}}
+  \"with\": {${with}},
+  \"without\": {${without}}}
 })json\";
 
 }  // namespace crossdock

@@ -186,7 +186,7 @@ void check_sizes(const context& where);
 /// - `version`, and `commit`: that of the sources when CMake was last run, with `-dirty` if they had changes; null if
 ///   unknown;
 /// - `build`: the compiler, CMake's build type, whether the libraries are shared, and `with`, which optional parts are
-///   there;
+///   there; `without` says of the others why they are not;
 /// - `mpi`: the library that runs, and the version of MPI's standard in the header that this library was built with.
 ///
 /// May be called before MPI_Init and after MPI_Finalize.

@@ -5,6 +5,7 @@ usage: partial_install_test.py SOURCES GENERATOR CMAKE_OPTION...
 Nothing is compiled: the libraries and programs that a build would make are empty files.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -38,8 +39,8 @@ class PartialInstall(unittest.TestCase):
     def configure(self, preset, *options):
         """Empty libraries and programs have no paths that an installation could change."""
         self.build = self.folder / preset
-        run("cmake", "-S", SOURCES, "--preset", preset, "-B", self.build, "-G", GENERATOR, *OPTIONS,
-            "-DCMAKE_SKIP_RPATH=ON", *options)
+        return run("cmake", "-S", SOURCES, "--preset", preset, "-B", self.build, "-G", GENERATOR, *OPTIONS,
+                   "-DCMAKE_SKIP_RPATH=ON", *options)
 
     def make(self, *targets):
         for target in targets:
@@ -70,6 +71,47 @@ class PartialInstall(unittest.TestCase):
                 self.assertTrue((prefix / path).exists(), path)
         self.assertEqual("fortran" in components, any(prefix.rglob("crossdock.mod")))
         return set(left_out), components
+
+    def left_out(self, printed):
+        """The parts that CMake says it leaves out, with the reasons, and what it prints behind that."""
+        found = re.findall(r"^-- Left out: (\w+), as (.*)$", printed, re.MULTILINE)
+        return dict(found), re.sub(r"^.*-- Left out: [^\n]*\n", "", printed, flags=re.DOTALL)
+
+    def test_WhatIsNotInstalledIsLeftOutAndNamed(self):
+        found, behind = self.left_out(self.configure("install", "-DCMAKE_DISABLE_FIND_PACKAGE_HYPRE=ON",
+                                                     "-DCROSSDOCK_WITH_FORTRAN=OFF"))
+        by = "scripts/install-dependencies"
+        expected = {
+            "drop_in": f"there is no Boost.Context: {by} --drop-in installs it",
+            "fortran": "CROSSDOCK_WITH_FORTRAN is OFF",
+            "generators": f"there is no Random123: {by} installs it",
+            "hypre": f"there is no hypre for this MPI: {by} --bench installs Open MPI's",
+            "hypre_drop_in": f"there is no hypre for this MPI: {by} --bench installs Open MPI's",
+            "metis": f"there is no METIS: {by} installs it",
+            "petsc": f"there is no PETSc for this MPI: {by} --bench installs Open MPI's",
+            "python": "CROSSDOCK_BUILD_PYTHON is OFF: pip install . builds it",
+        }
+
+        self.assertEqual(found, expected)
+        self.assertRegex(behind, r"\A-- Configuring done")
+        text = (self.build / "generated/build_text.cpp").read_text()
+        build = json.loads(re.search(r'R"json\((.*)\)json"', text, re.DOTALL)[1])["build"]
+        self.assertEqual(build["without"], expected)
+        self.assertEqual([part for part, is_there in build["with"].items() if is_there],
+                         ["device", "gslib", "mpi_advance", "tools"])
+        # Matrix Market is no such part.
+        commands = json.loads((self.build / "compile_commands.json").read_text())
+        self.assertIn("tools/inputs/matrix_market.cpp",
+                      [str(Path(one["file"]).relative_to(SOURCES)) for one in commands if one["file"].startswith(SOURCES)])
+
+    def test_WhatWasAskedForIsNotLeftOut(self):
+        sentence = r"CROSSDOCK_WITH_METIS is ON, but there is no METIS:\s+scripts/install-dependencies\s+installs it"
+        with self.assertRaisesRegex(AssertionError, sentence):
+            self.configure("install", "-DCROSSDOCK_WITH_METIS=ON", "-DCROSSDOCK_WITH_FORTRAN=OFF")
+
+    def test_WithoutTheReaderOfMatricesThereIsNoCommandLine(self):
+        with self.assertRaisesRegex(AssertionError, "fast_matrix_market"):
+            self.configure("install", "-DCMAKE_DISABLE_FIND_PACKAGE_fast_matrix_market=ON")
 
     def test_WithoutSharedLibraries(self):
         self.configure("quickstart", "-DCROSSDOCK_WITH_FORTRAN=AUTO")

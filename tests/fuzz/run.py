@@ -25,8 +25,8 @@ import records  # noqa: E402
 
 # The sources of each reader, and how long an input may be.
 READERS = {
-    "matrix_market": (["tools/inputs/with/matrix_market.cpp"], 512),
-    "matrix_market_gzip": (["tools/inputs/with/matrix_market.cpp"], 512),
+    "matrix_market": (["tools/inputs/matrix_market.cpp"], 512),
+    "matrix_market_gzip": (["tools/inputs/matrix_market.cpp"], 512),
     "pattern": (["tools/inputs/halo.cpp"], 512),
     "partition": (["tools/inputs/partition.cpp"], 256),
     "hierarchy": (["tools/inputs/hierarchy.cpp"], 512),

@@ -25,6 +25,14 @@ class Info(unittest.TestCase):
         self.assertEqual(lines[0], f"crossdock  {found['version']}, commit {what['commit'] or 'unknown'}")
         self.assertEqual(lines[1].split(",")[0], f"built      {what['build']['type']} by {what['build']['compiler']}")
 
+    def test_SaysWhyPartsAreLeftOut(self):
+        build = crossdock_json("info")["configuration"]["build"]
+        lines = crossdock("info").stdout.splitlines()
+
+        self.assertEqual(set(build["without"]), {part for part, is_there in build["with"].items() if not is_there})
+        self.assertEqual([line for line in lines if line.startswith("left out ")],
+                         [f"left out   {part}, as {reason}" for part, reason in build["without"].items()])
+
     def test_OneRankSpeaksForAll(self):
         found = crossdock_json("info", ranks=3)
 

@@ -71,6 +71,8 @@ void print_table(const info_options& options, const topology& regions, rank_t nu
     tool::print("built      {} by {}, {} libraries, with {}\n", build["type"].get<std::string>(),
                 build["compiler"].get<std::string>(), build["shared"] ? "shared" : "static",
                 fmt::join(parts, ", "));
+    for (const auto& [part, reason] : build["without"].items())
+        print("left out   {}, as {}\n", part, reason.get<std::string>());
     print("MPI        {}, built for standard {}, ranks: {}\n", mpi_version(),
           all["mpi"]["standard"].get<std::string>(), num_processes);
     print("topology   {} ({}), ranks: {}, regions: {}\n\n", regions.to_string(),

@@ -33,8 +33,6 @@ void expect_refused(errc code, const std::string& option, Call call) {
 TEST(InputsWithout, PartsThatAreLeftOutAreRefused) {
     expect_refused(errc::invalid_argument, "CROSSDOCK_WITH_METIS",
                    [] { make_partition(diagonal(4), "metis", 2); });
-    expect_refused(errc::file_error, "CROSSDOCK_WITH_MATRIX_MARKET",
-                   [] { read_matrix_market("a.mtx"); });
     for (const auto model : {graph_model::rmat, graph_model::rgg, graph_model::gnm}) {
         expect_refused(errc::invalid_argument, "CROSSDOCK_WITH_GENERATORS", [&] {
             generate_edges({.model = model, .num_vertices = 8, .num_edges = 8}, 0, 1);

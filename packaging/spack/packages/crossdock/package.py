@@ -46,7 +46,6 @@ class Crossdock(CMakePackage):
             self.define_from_variant("CROSSDOCK_WITH_FORTRAN", "fortran"),
             self.define_from_variant("CROSSDOCK_WITH_DROP_IN", "drop_in"),
             self.define_from_variant("CROSSDOCK_WITH_METIS", "metis"),
-            self.define_from_variant("CROSSDOCK_WITH_MATRIX_MARKET", "tools"),
             self.define_from_variant("CROSSDOCK_WITH_GENERATORS", "generators"),
             self.define_from_variant("CROSSDOCK_BUILD_PETSC", "petsc"),
             self.define("CROSSDOCK_BUILD_HYPRE", False),

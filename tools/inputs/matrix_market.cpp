@@ -1,4 +1,4 @@
-#include "../matrix.hpp"
+#include "matrix.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
