@@ -51,6 +51,13 @@ class Draw(WithScripts):
         self.assertEqual(len(ids), len(set(ids)))
         self.assertEqual(sum(name.startswith("region-0-stage0-") for name in ids), 2)
 
+    def test_NeedsNoHome(self):
+        without = {"HOME": "/dev/null", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
+
+        picture = self.draw("dense:1", "--ranks", 2, "--topology", "2x1", environment=without)
+
+        self.assertTrue(picture.startswith(b"<?xml"))
+
     def test_WithoutDedupItemsTravelOncePerDestination(self):
         data = self.handed(MATRIX, *EIGHT_RANKS, "--no-deduplicate", "--route", "two_step")
 

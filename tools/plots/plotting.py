@@ -5,6 +5,7 @@ Exit codes, which tools/crossdock/plots.cpp knows: 2 a fault that was said, 3 th
 
 import importlib.util
 import json
+import logging
 import sys
 
 SAID_WHY = 2
@@ -12,6 +13,8 @@ NO_MATPLOTLIB = 3
 
 if importlib.util.find_spec("matplotlib") is None:
     sys.exit(NO_MATPLOTLIB)
+# Where its cache lies, for one: users without a home get a warning.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 def refuse(sentence):
