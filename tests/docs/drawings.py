@@ -1,4 +1,4 @@
-"""What SVG drawings hold: text that crosses the frame."""
+"""What SVG drawings hold: text that crosses the frame, and what two drawings have in common."""
 
 import math
 import re
@@ -110,3 +110,13 @@ def texts_beyond_frame(drawing):
     left, top, across, down = numbers(root.get("viewBox"))
     return [words for words, corners in texts(root)
             if not all(left <= x <= left + across and top <= y <= top + down for x, y in corners)]
+
+
+def difference(first, second, tolerance=0.1):
+    """How a drawing differs from another one, or None. The last digit of a number may: processors round otherwise."""
+    frames = [NUMBER.sub("#", drawing) for drawing in (first, second)]
+    if frames[0] != frames[1]:
+        at = next((at for at, (one, other) in enumerate(zip(*frames)) if one != other), min(map(len, frames)))
+        return f"{frames[0][at:at + 60]!r} is {frames[1][at:at + 60]!r}"
+    pairs = zip(NUMBER.findall(first), NUMBER.findall(second))
+    return next((f"{one} is {other}" for one, other in pairs if abs(float(one) - float(other)) > 1.001 * tolerance), None)

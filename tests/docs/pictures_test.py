@@ -56,6 +56,11 @@ class Pictures(unittest.TestCase):
         self.assertEqual(beyond(word.format(80, 90)), [])
         self.assertEqual(beyond(word.format(80, 95)), ["ab"])
 
+    def test_DrawingsMayDifferInTheLastDigitOnly(self):
+        self.assertIsNone(drawings.difference('<path d="M 1.2 -3"/>', '<path d="M 1.3 -3.1"/>'))
+        self.assertEqual(drawings.difference('<path d="M 1.2 -3"/>', '<path d="M 1.2 -3.2"/>'), "-3 is -3.2")
+        self.assertEqual(drawings.difference("<text>ab 1</text>", "<text>ac 1</text>"), "'b #</text>' is 'c #</text>'")
+
 
 if __name__ == "__main__":
     unittest.main()

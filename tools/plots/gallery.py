@@ -1,6 +1,7 @@
 """Draws the pictures of README.md and docs/gallery.md: gallery.py TOOL FOLDER.
 
-`crossdock draw` draws them; here their numbers are rounded, which makes the files a third as long.
+`crossdock draw` draws them; here their numbers are rounded, which makes the files a third as long, and shared parts are
+numbered, as matplotlib names them by digests of coordinates whose last bits depend on the processor.
 """
 
 import pathlib
@@ -27,13 +28,20 @@ def shortened(svg):
     return re.sub(r">\s+<", "><", re.sub(r"\s+", " ", svg)).strip() + "\n"
 
 
+def numbered(svg):
+    """The picture with names of shared parts in their order."""
+    names = {}
+    return re.sub(r'(?<=["#])[a-z][0-9a-f]{10}(?=[")])',
+                  lambda name: names.setdefault(name[0], f"{name[0][0]}{len(names) + 1}"), svg)
+
+
 def draw(tool, folder):
     for name, words in PICTURES.items():
         with tempfile.TemporaryDirectory() as scratch:
             drawn = pathlib.Path(scratch) / "plan.svg"
             command = [tool, "draw", *words.split(), "-o", drawn]
             subprocess.run(command, cwd=PROJECT, check=True, stdout=subprocess.DEVNULL)
-            picture = shortened(drawn.read_text(encoding="utf-8"))
+            picture = numbered(shortened(drawn.read_text(encoding="utf-8")))
             (pathlib.Path(folder) / f"{name}.svg").write_text(picture, encoding="utf-8")
 
 
