@@ -59,6 +59,12 @@ printf '%s\\n' "${0##*/}" "$@" >>"$STUB/told"
 while [ "$1" != -n ]; do [ $# -gt 0 ] || exit 0; shift; done
 exec $CROSSDOCK_MPIRUN "${@:2}"
 """
+# Of a locale with decimal commas, which not every machine has.
+AWK = """
+PATH=${PATH#*:}
+if [ "${LC_ALL-}" = C ]; then exec awk "$@"; fi
+awk "$@" | tr . ,
+"""
 
 
 class Probe(InFolder):
@@ -68,6 +74,7 @@ class Probe(InFolder):
         self.bin.mkdir()
         (self.folder / "nodes").write_text("a\na\n")
         self.add("mpiexec", MPIEXEC)
+        self.add("awk", AWK)
 
     def add(self, name, script):
         (self.bin / name).write_text("#!/bin/bash\n" + script)
@@ -98,7 +105,8 @@ class Probe(InFolder):
         for one in found["patterns"]:
             self.assertIn(one["choice"]["route"], [candidate["route"] for candidate in one["choice"]["candidates"]])
             self.assertTrue(all(contender["verified"] for contender in one["contenders"]))
-        for private in (USER, socket.gethostname(), str(self.folder), str(PROJECT), os.path.expanduser("~")):
+        names = {USER, socket.gethostname(), str(self.folder), str(PROJECT), os.path.expanduser("~")}
+        for private in names - {"/", "localhost"}:
             self.assertIsNone(re.search(rf"(?<![\w-]){re.escape(private)}(?![\w-])", page), private)
             self.assertNotIn(f'"{private}', text)
 
