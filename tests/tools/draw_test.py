@@ -6,9 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
-from command_line import DATA, InFolder, crossdock, crossdock_json
+from command_line import DATA, TESTS, InFolder, crossdock, crossdock_json
+
+sys.path.append(str(TESTS.parent / "docs"))
+import drawings
 
 MATRIX = DATA / "msc01050.mtx.gz"
 EIGHT_RANKS = ("--ranks", 8, "--topology", "2x4")
@@ -50,6 +54,14 @@ class Draw(WithScripts):
         ids = re.findall(r'\bid="([^"]*)"', picture)
         self.assertEqual(len(ids), len(set(ids)))
         self.assertEqual(sum(name.startswith("region-0-stage0-") for name in ids), 2)
+
+    def test_TextLiesWithinTheFrame(self):
+        long = self.folder / f"{'long' * 40}.mtx.gz"
+        shutil.copy(MATRIX, long)
+        for words in ((long, *EIGHT_RANKS), (MATRIX, "--ranks", 512, "--topology", "32x16", "--route", "hypercube"),
+                      ("dense:1", "--ranks", 2, "--topology", "2x1")):
+            with self.subTest(words=words):
+                self.assertEqual(drawings.texts_beyond_frame(self.draw(*words)), [])
 
     def test_NeedsNoHome(self):
         without = {"HOME": "/dev/null", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}

@@ -11,7 +11,8 @@ import xml.etree.ElementTree
 from command_line import DATA, TESTS, InFolder, crossdock
 from html_page import Reader
 
-sys.path.append(str(TESTS.parent.parent / "tools/plots"))
+sys.path += [str(TESTS.parent.parent / "tools/plots"), str(TESTS.parent / "docs")]
+import drawings
 import records
 
 BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.jsonl"
@@ -197,6 +198,12 @@ class Report(unittest.TestCase):
         self.assertEqual(len(inks), 2 * 3)
         for ink in inks:
             self.assertNotIn(ink, body)
+
+    def test_TextLiesWithinTheFrames(self):
+        drawn = re.findall(r"<svg.*?</svg>", self.text, re.DOTALL)
+
+        self.assertGreater(len(drawn), 0)
+        self.assertEqual([words for drawing in drawn for words in drawings.texts_beyond_frame(drawing)], [])
 
     def test_RouteHasOneColour(self):
         colours = {}
