@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import site
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,15 @@ from mpi4py import MPI
 pytestmark = pytest.mark.skipif(MPI.COMM_WORLD.size > 1, reason="it is one process, and once is enough")
 NOTEBOOK = Path(__file__).parents[3] / "examples/python/which_route.ipynb"
 OF_LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "HYDRA_", "MPIR_", "PRTE_")
+OF_USERS = ("IPYTHON", "JUPYTER", "MATPLOTLIB", "MPLCONFIGDIR", "XDG_")
 
 
 @pytest.fixture(scope="module")
-def executed():
-    # Its kernel is a program of its own, which nobody has launched as a rank.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(OF_LAUNCHERS)}
+def executed(tmp_path_factory):
+    # Its kernel is a program of its own, which nobody has launched as a rank. The settings and kernels of who runs the
+    # test do not count, only the packages.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith((*OF_LAUNCHERS, *OF_USERS))}
+    environment |= {"HOME": str(tmp_path_factory.mktemp("home")), "PYTHONUSERBASE": site.getuserbase()}
     done = subprocess.run([sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--stdout", NOTEBOOK],
                           env=environment, capture_output=True, check=False, timeout=200)
     assert done.returncode == 0, done.stderr.decode()
