@@ -234,7 +234,7 @@ int make_attached(MPI_Comm comm, MPI_Comm* made, Own&& own) {
             graph::attach(*made);
         } catch (...) {
             code = current_code();
-            PMPI_Comm_call_errhandler(*made, code);
+            PMPI_Comm_call_errhandler(comm, code);
         }
         return code;
     });
@@ -242,17 +242,24 @@ int make_attached(MPI_Comm comm, MPI_Comm* made, Own&& own) {
 
 // Lets MPI's function make a graph from a communicator that has had no calls. Open MPI 4.1.4 sends edges by the tags of
 // the 24th and the 25th nonblocking collective call on the communicator, and makes such calls itself. It would now and
-// then take a message of a faster rank for an edge, and then all ranks wait for ever.
+// then take a message of a faster rank for an edge, and then all ranks wait for ever. The program sees nothing of that
+// communicator: errors are the given one's, and so is the graph's handler.
 template <class Own>
-int make_from_unused(MPI_Comm comm, Own&& own) {
+int make_from_unused(MPI_Comm comm, MPI_Comm* made, Own&& own) {
 #ifdef OPEN_MPI
     if (is_off()) return own(comm);
     // A duplicate would call the user's functions that copy attributes.
     MPI_Comm unused = MPI_COMM_NULL;
     int code = PMPI_Comm_split(comm, 0, 0, &unused);
     if (code != MPI_SUCCESS) return code;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    PMPI_Comm_get_errhandler(comm, &handler);
+    PMPI_Comm_set_errhandler(unused, MPI_ERRORS_RETURN);
     code = own(unused);
+    if (code == MPI_SUCCESS) PMPI_Comm_set_errhandler(*made, handler);
+    PMPI_Errhandler_free(&handler);
     PMPI_Comm_free(&unused);
+    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, code);
     return code;
 #else
     return own(comm);
@@ -596,7 +603,7 @@ int MPI_Dist_graph_create(MPI_Comm comm, int n, const int nodes[], const int deg
                           const int targets[], const int weights[], MPI_Info info, int reorder,
                           MPI_Comm* graph) {
     return make_attached(comm, graph, [&] {
-        return make_from_unused(comm, [&](MPI_Comm on) {
+        return make_from_unused(comm, graph, [&](MPI_Comm on) {
             return PMPI_Dist_graph_create(on, n, nodes, degrees, targets, weights, info, reorder,
                                           graph);
         });
