@@ -8,6 +8,7 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
+#include "../base/throw_error.hpp"
 #include "../base/watchdog_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../context/object_records_mpi.hpp"
@@ -93,9 +94,13 @@ struct array_engine::implementation {
           settings(s),
           item_bytes(bytes) {
         const auto num_local = static_cast<std::size_t>(owners.size(w.rank()));
-        if (num_local > std::numeric_limits<std::size_t>::max() / item_bytes)
-            throw std::bad_array_new_length();
-        entries = std::make_unique<std::byte[]>(num_local * item_bytes);
+        const bool fits = num_local <= std::numeric_limits<std::size_t>::max() / item_bytes;
+        entries.reset(fits ? new (std::nothrow) std::byte[num_local * item_bytes]() : nullptr);
+        if (!entries)
+            throw_error_of(w.rank(), errc::out_of_memory,
+                           "rank {} has no memory for its {} entries of {} bytes; take more ranks "
+                           "or fewer entries",
+                           w.rank(), num_local, item_bytes);
     }
 
     // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <span>
 
 #include "crossdock/communicator.hpp"
 
@@ -22,15 +23,26 @@ inline bool may_try_again(int mpi_code) {
 }
 
 /// @brief Makes a call of MPI, and again if MPI refuses: for what other ranks wait for.
-/// @param call  returns what MPI returns
+/// @param statuses  that it fills: the first error in them is thrown in place of MPI_ERR_IN_STATUS
+/// @param call      returns what MPI returns
 /// @throws mpi_error  MPI has refused `most_attempts` times
 template <class Call>
-void insist(Call&& call) {
+void insist(std::span<const MPI_Status> statuses, Call&& call) {
     for (int attempt = 1;; ++attempt) {
         const int code = call();
         if (code == MPI_SUCCESS) return;
-        if (attempt == most_attempts || !may_try_again(code)) throw mpi_error(code, "call()");
+        for (const auto& one : statuses) {
+            if (code == MPI_ERR_IN_STATUS && one.MPI_ERROR != MPI_SUCCESS &&
+                one.MPI_ERROR != MPI_ERR_PENDING)
+                throw mpi_error(one.MPI_ERROR, "a message");
+        }
+        if (attempt == most_attempts || !may_try_again(code))
+            throw mpi_error(code, "a call of MPI");
     }
+}
+template <class Call>
+void insist(Call&& call) {
+    insist({}, call);
 }
 
 /// @brief As `insist`, for a destructor: what MPI does not free even so, stays until MPI_Finalize.

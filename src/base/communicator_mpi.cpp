@@ -10,6 +10,7 @@
 #include <iterator>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -283,7 +284,13 @@ namespace {
 
 error fault_of(int mpi_code, const char* call) {
     if (const auto lost = lost_ranks::find(mpi_code)) return lost_ranks::fault_of(*lost);
-    return {errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)};
+    int error_class = MPI_ERR_OTHER;
+    MPI_Error_class(mpi_code, &error_class);
+    const auto name = std::string_view(call).substr(0, std::string_view(call).find('('));
+    return {
+        errc::mpi_failure,
+        fmt::format("{}: {}{}", name, mpi_text(mpi_code),
+                    error_class == MPI_ERR_TYPE ? "; commit a datatype by MPI_Type_commit" : "")};
 }
 
 }  // namespace
@@ -640,6 +647,8 @@ error current_error() noexcept {
     } catch (const std::bad_alloc&) {
         return out_of_memory();
     } catch (const std::exception& other) {
+    } catch (const std::length_error&) {  // of a vector that no memory could hold
+        return out_of_memory();
         return described(errc::internal, other.what(), -1);
     } catch (...) {
         return described(errc::internal, "an exception of unknown type", -1);
@@ -783,7 +792,13 @@ error broadcast_error(const communicator& comm, rank_t from, const std::optional
     broadcast(comm, head.data(), head.size(), MPI_INT64_T, from);
     text_room room;
     room.broadcast_from(comm, from, own ? own->what() : "");
-    return described(static_cast<errc>(head[0]), room.text(), static_cast<rank_t>(head[1]));
+    const auto said = text_if_any([&] {
+        return room.text() == std::string_view(out_of_memory().what())
+                   ? fmt::format("rank {} is out of memory", from)
+                   : std::string(room.text());
+    });
+    return described(static_cast<errc>(head[0]), said.empty() ? room.text() : said.c_str(),
+                     static_cast<rank_t>(head[1]));
 }
 
 }  // namespace

@@ -103,12 +103,13 @@ crossdock_status guarded(Body&& body) noexcept {
 
 /// @brief Throws errc::invalid_argument where a pointer is null.
 /// @param what  the argument's name, for the text
-void require(const void* pointer, const char* what);
+/// @param why   the end of the text
+void require(const void* pointer, const char* what, const char* why = "");
 
 /// @brief What a handle holds.
 template <class Handle>
 auto& value_of(Handle* handle, const char* what) {
-    require(handle, what);
+    require(handle, what, ": it was never created, or is freed");
     return handle->value;
 }
 

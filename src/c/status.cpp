@@ -74,9 +74,9 @@ crossdock_status report_error(const error_site& errors) noexcept {
     return status;
 }
 
-void require(const void* pointer, const char* what) {
+void require(const void* pointer, const char* what, const char* why) {
     if (pointer == nullptr)
-        throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
+        throw error(errc::invalid_argument, std::string(what) + " is a null pointer" + why);
 }
 
 void give_text(char** result, const std::string& text) {

@@ -123,7 +123,7 @@ std::optional<error> find_fault(const communicator& comm, const bytes_to_send& t
         }
         if (takes_one_size_only(algorithm.method) && !to_send.shape.items_per_message) {
             throw_error_of(comm.rank(), errc::invalid_argument,
-                           "the algorithm {} exchanges messages of one size only",
+                           "the algorithm {} exchanges messages of one size only; take auto",
                            to_string(algorithm));
         }
         check_shape(comm, to_send.shape);

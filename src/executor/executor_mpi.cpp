@@ -349,7 +349,7 @@ void executor::note_all() {
 // Whether all requests are complete.
 bool executor::test_all() {
     int is_complete = 0;
-    insist([&] {
+    insist(statuses_, [&] {
         return MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
                            statuses_.data());
     });
@@ -360,7 +360,7 @@ bool executor::test_all() {
 // Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
 void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
     int num_completed = 0;
-    insist([&] {
+    insist(statuses_, [&] {
         return find_some(end_of_sections_.value(),
                          requests_.data() + runner_->half() * completed_.size(), &num_completed,
                          completed_.data(), statuses_.data());
@@ -454,8 +454,9 @@ void executor::finish() {
     if (const rank_t failed = runner_->failed(); failed != schedule_runner::nobody) {
         throw_error_of(failed, errc::peer_failed,
                        "rank {} could not start or combine, so items that rank {} needs "
-                       "are missing; rank {} has the reason in its own error",
-                       failed, comm_.rank(), failed);
+                       "are missing; the error of {} has the reason",
+                       failed, comm_.rank(),
+                       failed == comm_.rank() ? "that call" : fmt::format("rank {}", failed));
     }
 }
 
@@ -521,7 +522,7 @@ void executor::wait() {
     if (watch_ && requests_.size() <= most_waited_for_singly) [[unlikely]] {
         wait_for_each();
     } else {
-        insist([&] {
+        insist(statuses_, [&] {
             return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(),
                                statuses_.data());
         });

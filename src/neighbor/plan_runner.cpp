@@ -234,12 +234,11 @@ std::optional<error> plan_runner::prepare_at_start(direction to, preparation wha
                               (!reverse || backward_.has_ready(item_bytes));
         if (fault || is_ready) return fault;
         const rank_t failed = memory_->refusing_rank();
-        return error(
-            errc::peer_failed,
-            fmt::format("rank {}, which shares memory with this one, could not prepare the "
-                        "exchange; it has the reason in its own error",
-                        failed),
-            failed);
+        return error(errc::peer_failed,
+                     fmt::format("rank {}, which shares memory with rank {}, could not prepare the "
+                                 "exchange; its own error has the reason",
+                                 failed, comm().rank()),
+                     failed);
     };
     std::optional<error> why;
     // Other nodes wait for what this one gives. So each rank of a node that has failed goes on alone, with the memory

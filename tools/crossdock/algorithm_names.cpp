@@ -62,7 +62,8 @@ void check_algorithms(const std::vector<std::string>& names, bool has_one_size,
         const auto algorithm = parse_exchange_algorithm(name);
         if (takes_one_size_only(algorithm.method) && !has_one_size) {
             throw error(errc::invalid_argument,
-                        fmt::format("the algorithm {} exchanges messages of one size only",
+                        fmt::format("the algorithm {} exchanges messages of one size only; take "
+                                    "another one",
                                     to_string(algorithm)));
         }
         if (algorithm.method == exchange_method::routed)

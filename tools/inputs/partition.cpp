@@ -67,8 +67,9 @@ owner_list file_owners(const sparse_matrix& matrix, const std::string& path, ran
         }
         if (*owner < 0 || *owner >= num_ranks) {
             throw error(errc::rank_out_of_range,
-                        fmt::format("{}: owner {} is {}, outside [0, {})", path, owners.size(),
-                                    *owner, num_ranks));
+                        fmt::format("{}: owner {} is {}, outside [0, {}); take at least as many "
+                                    "ranks as wrote the file, or another partition",
+                                    path, owners.size(), *owner, num_ranks));
         }
         owners.push_back(static_cast<rank_t>(*owner));
     }

@@ -87,7 +87,9 @@ std::string text_or_auto(const char* text) { return text == nullptr ? "auto" : t
 
 template <class T>
 std::span<T> array(T* data, count_t length, const char* what) {
-    if (length < 0) throw error(errc::invalid_argument, std::string(what) + " has a length < 0");
+    if (length < 0)
+        throw error(errc::invalid_argument, std::string(what) + " has length " +
+                                                std::to_string(length) + "; the minimum is 0");
     if (length > 0) required(data, what);
     return {data, static_cast<std::size_t>(length)};
 }

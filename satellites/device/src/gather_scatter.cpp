@@ -149,7 +149,9 @@ struct gather_scatter::implementation final : staging {
             combined_by = std::move(combine);
             let_wait_for_last(on);
             if (how.values_per_id <= 0)
-                throw error(errc::invalid_argument, "values_per_id must be positive");
+                throw error(
+                    errc::invalid_argument,
+                    "values_per_id is " + std::to_string(how.values_per_id) + "; the minimum is 1");
             require_array(*local.on, values, local.num_ids * how.values_per_id, value_bytes,
                           local.num_groups > 0, "values");
             make_room();

@@ -28,7 +28,8 @@ void with_type(gs_dom dom, Body&& body) {
         case gs_long_long: return body(long_long{}, MPI_LONG_LONG);
         default:
             throw error(errc::invalid_argument,
-                        "there is no type " + std::to_string(static_cast<int>(dom)));
+                        "there is no type " + std::to_string(static_cast<int>(dom)) +
+                            "; there are gs_double, gs_float, gs_int, gs_long and gs_long_long");
     }
 }
 

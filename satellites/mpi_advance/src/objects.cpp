@@ -129,7 +129,8 @@ int MPIL_Comm_update_locality(MPIL_Comm* xcomm, int ppn) {
     return returned([&] {
         auto& comm = required(xcomm);
         if (ppn < 1)
-            throw error(errc::invalid_argument, "a region of " + std::to_string(ppn) + " ranks");
+            throw error(errc::invalid_argument,
+                        "ppn is " + std::to_string(ppn) + "; the minimum is 1");
         std::vector<crossdock::region_t> region_of_rank;
         for (int rank = 0; rank < comm.where.num_ranks(); ++rank)
             region_of_rank.push_back(rank / ppn);
@@ -199,7 +200,9 @@ int MPIL_Request_win_free(MPIL_Request* request) { return do_nothing(request, "r
 int MPIL_Alloc(void** pointer, const int bytes) {
     return returned([&] {
         require(pointer, "pointer");
-        if (bytes < 0) throw error(errc::invalid_argument, "bytes is " + std::to_string(bytes));
+        if (bytes < 0)
+            throw error(errc::invalid_argument,
+                        "bytes is " + std::to_string(bytes) + "; the minimum is 0");
         void* const made = bytes == 0 ? nullptr : std::malloc(static_cast<std::size_t>(bytes));
         if (bytes > 0 && made == nullptr) throw std::bad_alloc();
         *pointer = made;

@@ -129,7 +129,9 @@ class plans_object {
     std::tuple<nb::object, double, double, double, double, double> simulated(
         const std::string& machine_name, count_t item_bytes, bool shares_memory,
         double mean_noise_seconds, std::uint64_t seed) const {
-        if (item_bytes < 1) throw error(errc::invalid_argument, "items of less than a byte");
+        if (item_bytes < 1)
+            throw error(errc::invalid_argument,
+                        "item_bytes is " + std::to_string(item_bytes) + "; the minimum is 1");
         if (!(mean_noise_seconds >= 0 && mean_noise_seconds < 1e6))
             throw error(errc::invalid_argument, "the mean noise is not between 0 and 10^6 seconds");
         const auto result = without_gil([&] {
@@ -182,7 +184,9 @@ std::vector<std::tuple<std::string, double, std::string>> estimates(const topolo
                                                                     const std::string& machine_name,
                                                                     count_t item_bytes,
                                                                     bool shares_memory) {
-    if (item_bytes < 1) throw error(errc::invalid_argument, "items of less than a byte");
+    if (item_bytes < 1)
+        throw error(errc::invalid_argument,
+                    "item_bytes is " + std::to_string(item_bytes) + "; the minimum is 1");
     const auto all = patterns_of(patterns);
     const auto choice = without_gil([&] {
         estimate_options options;

@@ -115,7 +115,7 @@ nb::object as_array(nb::handle given, const char* name) {
     if (nb::hasattr(given, "__dlpack__")) return numpy().attr("from_dlpack")(given);
     raise_type_error(std::string(name) +
                      " must be a NumPy array, or offer a buffer or DLPack, not " +
-                     name_of_type(given));
+                     name_of_type(given) + "; of a list of numbers pass numpy.asarray");
 }
 
 namespace {

@@ -170,7 +170,8 @@ def read_only(values):
     (np.float64(1), np.zeros(2), ValueError, "items has no dimension"),
     (np.zeros((3, 0)), np.zeros((2, 0)), ValueError, "items has items of 0 bytes"),
     (np.zeros(3, object), np.zeros(2, object), TypeError, "items has dtype object: Python objects cannot travel"),
-    ([1.0, 2.0, 3.0], np.zeros(2), TypeError, "items must be a NumPy array, or offer a buffer or DLPack, not float"),
+    ([1.0, 2.0, 3.0], np.zeros(2), TypeError,
+     "items must be a NumPy array, or offer a buffer or DLPack, not float; of a list of numbers pass numpy.asarray"),
 ])
 def test_arrays_that_do_not_fit_are_refused_and_nothing_is_active(halo, items, out, error, text):
     with pytest.raises(error, match=text):

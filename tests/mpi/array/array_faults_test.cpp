@@ -553,6 +553,9 @@ TEST_F(ArrayFaults, EntriesMustFitIntoMemory) {
         refused([&] { int_array(where, per_rank, {.num_local = is_last ? per_rank : 0}); });
     EXPECT_EQ(heard.code(), errc::out_of_memory);
     EXPECT_EQ(heard.rank(), last_rank);
+    EXPECT_EQ(heard.what(), "rank " + std::to_string(last_rank) +
+                                " has no memory for its 4611686018427387904 entries of 4 bytes; "
+                                "take more ranks or fewer entries");
 }
 
 TEST_F(ArrayFaults, TheTopologyMustFit) {

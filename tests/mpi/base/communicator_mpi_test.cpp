@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <new>
 #include <optional>
+#include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "src/base/collective_mpi.hpp"
 #include "src/base/named_values_mpi.hpp"
 #include "support/all_ranks.hpp"
 #include "support/thrown_by.hpp"
@@ -103,7 +107,28 @@ TEST_F(Communicator, NamesTheMpiCallThatFailed) {
     const error fault =
         thrown_by([&] { CROSSDOCK_MPI(MPI_Send(nullptr, 0, MPI_INT, 1 << 20, 0, comm.get())); });
     EXPECT_EQ(fault.code(), errc::mpi_failure);
-    EXPECT_EQ(std::string(fault.what()).rfind("MPI_Send(", 0), 0u) << fault.what();
+    EXPECT_TRUE(std::string_view(fault.what()).starts_with("MPI_Send: ")) << fault.what();
+}
+
+TEST_F(Communicator, SaysToCommitADatatypeThatMpiRefuses) {
+    const mpi_error fault(MPI_ERR_TYPE, "MPI_Pack(values.data(), 1, type)");
+    EXPECT_TRUE(std::string_view(fault.what()).starts_with("MPI_Pack: ")) << fault.what();
+    EXPECT_TRUE(std::string_view(fault.what()).ends_with("; commit a datatype by MPI_Type_commit"))
+        << fault.what();
+}
+
+TEST_F(Communicator, NamesTheErrorOfOneOfManyMessages) {
+    std::array<MPI_Status, 3> statuses{};
+    statuses[0].MPI_ERROR = MPI_ERR_PENDING;
+    statuses[1].MPI_ERROR = MPI_SUCCESS;
+    statuses[2].MPI_ERROR = MPI_ERR_TRUNCATE;
+    try {
+        insist(statuses, [] { return MPI_ERR_IN_STATUS; });
+        FAIL() << "nothing was thrown";
+    } catch (const mpi_error& fault) {
+        EXPECT_EQ(fault.mpi_code(), MPI_ERR_TRUNCATE);
+        EXPECT_TRUE(std::string_view(fault.what()).starts_with("a message: ")) << fault.what();
+    }
 }
 
 // Rank 0 looks at memory only, as who waits for its domain does; the message waits for its answer.
@@ -205,6 +230,13 @@ TEST_F(OnAllOrNone, ReturnsTheValueOrWrapsForeignExceptions) {
             if (rank == 0) throw std::bad_alloc();
         });
     });
+    const error too_long = thrown_by([&] {
+        on_all_or_none(comm, [&] {
+            if (is_last) throw std::length_error("vector");
+        });
+    });
+    EXPECT_EQ(too_long.code(), errc::out_of_memory);
+    EXPECT_EQ(too_long.what(), fmt::format("rank {} is out of memory", num_ranks - 1));
     const error other =
         thrown_by([&] { on_all_or_none(comm, [] { throw std::runtime_error("odd"); }); });
     EXPECT_EQ(other.code(), errc::internal);

@@ -47,7 +47,8 @@ class ErrorHandlers : public testing::Test {
     // A rank alone makes it.
     crossdock_status fail() { return crossdock_context_with_topology(world, nullptr, &other); }
 
-    const std::string sentence = "crossdock: topology is a null pointer";
+    const std::string sentence =
+        "crossdock: topology is a null pointer: it was never created, or is freed";
     int rank = 0, num_ranks = 1;
     MPI_Errhandler noting = MPI_ERRHANDLER_NULL;
     MPI_Comm user = MPI_COMM_NULL;
@@ -251,7 +252,8 @@ TEST_F(ErrorHandlers, OfSelfAreCalledWithoutAContext) {
 
     ASSERT_EQ(calls.size(), 3U);
     for (const auto& one : calls) EXPECT_EQ(one.comm, MPI_COMM_SELF);
-    EXPECT_EQ(calls[1].sentence, "crossdock: exchange is a null pointer");
+    EXPECT_EQ(calls[1].sentence,
+              "crossdock: exchange is a null pointer: it was never created, or is freed");
 }
 
 TEST_F(ErrorHandlers, AreLeftOutByALibraryThatReportsErrorsItself) {
