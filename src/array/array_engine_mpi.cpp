@@ -259,8 +259,8 @@ auto array_engine::keeping_tags_on_error(Batch&& batch) {
 
 void array_engine::run(const array_batch& batch) {
     require_open();
-    const collective_call collective("a batch of a distributed array", comm());
     const watched_start now(state_->watch.get());
+    const collective_call collective("a batch of a distributed array", comm());
     const busy_mark mark(state_->is_in_batch);
     memory_reserve::keep();
     auto checked = with_reserve([&] { return batch; });
@@ -329,6 +329,7 @@ neighbor_options array_engine::exchange_options() const {
 void array_engine::close() {
     if (std::exchange(state_->is_closed, true)) return;
     if (!state_->window || !comm().is_open()) return;  // that has freed the windows
+    const collective_call now("closing a distributed array", comm());
     comm().wait_for_all();
     state_->window->close();
 }

@@ -301,7 +301,7 @@ mpi_error::mpi_error(int mpi_code, const char* call)
 // What a rank needs to say what it fails with is there before the others are met.
 communicator::communicator(MPI_Comm user) : communicator() {
     require_usable(user);
-    const watched_wait now("making a context");
+    const watched_wait now("making a context", nullptr, true);
     start_watchdog();
     auto& all_open = open_communicators::of_process();
     try {
@@ -370,6 +370,7 @@ void communicator::complete(const communicator& meeting, Part&& part, Undo&& und
 
 communicator communicator::split(int color) const {
     require_open();
+    const collective_call now("splitting a context", *this);
     communicator part;
     part.state_->work = state_->work;
     part.state_->lost = state_->lost;
@@ -498,7 +499,7 @@ void communicator::wait(MPI_Request& request) const {
             throw mpi_error(code, call);
         return false;
     };
-    const watched_wait now(watchdog::call_or("a collective call"), watchdog::here().wait);
+    const watched_wait now("a collective call", watchdog::here().wait);
     watchdog::note_wait();
     for (int is_complete = 0;
          (may_not_block() || suspension::current() || watchdog::is_on) && !is_complete;) {
@@ -646,9 +647,9 @@ error current_error() noexcept {
         return known;
     } catch (const std::bad_alloc&) {
         return out_of_memory();
-    } catch (const std::exception& other) {
     } catch (const std::length_error&) {  // of a vector that no memory could hold
         return out_of_memory();
+    } catch (const std::exception& other) {
         return described(errc::internal, other.what(), -1);
     } catch (...) {
         return described(errc::internal, "an exception of unknown type", -1);
@@ -710,10 +711,6 @@ std::pair<std::string_view, std::string_view> parts_of(std::string_view line) {
     return {line.substr(0, end), line.substr(end + between.size())};
 }
 
-bool is_made(std::string_view object) {
-    return object.starts_with("a ") || object.starts_with("an ");
-}
-
 // What differs between two texts, each of an object, or of what is done, and lines. What has no lines has no values to
 // show.
 std::string difference_text(rank_t rank, std::string_view own, std::string_view first) {
@@ -723,7 +720,8 @@ std::string difference_text(rank_t rank, std::string_view own, std::string_view 
     if (object != first_object) {
         const auto verb = [](std::string_view one) {
             const bool is_done = one.substr(0, one.find(' ')).ends_with("ing");
-            return is_made(one) ? "makes" : is_done ? "is" : "compares";
+            const bool is_function = one.starts_with("crossdock_");
+            return is_made(one) ? "makes" : is_done ? "is" : is_function ? "calls" : "compares";
         };
         return fmt::format(
             "{} {} {}, but rank 0 {} {}; all ranks must make the same calls in one order", who,
@@ -806,9 +804,10 @@ error broadcast_error(const communicator& comm, rank_t from, const std::optional
 struct error_agreement {
     template <class Write>
     static void on(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
-                   Write&& write) {
+                   const char* what, Write&& write) {
         comm.require_open();
-        if (!watchdog::here().call) meet_if_watched(comm);
+        const collective_call now(
+            std::string_view(what) == "the arguments" ? "a collective call" : what, comm);
         auto& state = *comm.state_;
         const auto own_rank_if = [&](bool is_so) { return is_so ? comm.rank() : comm.num_ranks(); };
         // The least failing rank, the least `same`, the largest (as the least of the negated), and the least rank with
@@ -833,12 +832,12 @@ void agree(const communicator& comm, const std::optional<error>& fault, std::int
            const char* what) {
     std::string_view lines = what;
     const auto hash = text_hash().take(next_line(lines)).take(same).value();
-    error_agreement::on(comm, fault, hash, [what] { return std::string(what); });
+    error_agreement::on(comm, fault, hash, what, [what] { return std::string(what); });
 }
 
 void agree(const communicator& comm, const std::optional<error>& fault,
            const equal_arguments& same) {
-    error_agreement::on(comm, fault, same.hash(), [&] {
+    error_agreement::on(comm, fault, same.hash(), same.object(), [&] {
         named_values values(same.object(), true);
         same.add_to(values);
         return values.text();

@@ -10,7 +10,7 @@ namespace crossdock {
 namespace {
 
 thread_local suspension* of_this_thread = nullptr;
-thread_local wait_place place_of_thread;
+thread_local wait_place place_of_thread, place_outside;
 
 }  // namespace
 
@@ -21,6 +21,8 @@ suspension* suspension::current() noexcept { return of_this_thread; }
 wait_place& watchdog::here() noexcept { return place_of_thread; }
 
 suspension* suspension::set_current(suspension* one) noexcept {
+    // What it does is no part of the call that this thread is in.
+    if ((one == nullptr) != (of_this_thread == nullptr)) std::swap(place_of_thread, place_outside);
     return std::exchange(of_this_thread, one);
 }
 

@@ -32,8 +32,9 @@ class leavable_wait {
 /// @brief What a thread is in; nulls where it is in nothing of the kind.
 struct wait_place {
     const exchange_watch* object = nullptr;
-    const char* call = nullptr;  ///< that all ranks make, such as "making a stream"
+    const char* call = nullptr;  ///< such as "making a stream" or "crossdock_stream_create"
     const leavable_wait* wait = nullptr;
+    bool has_met = false;  ///< the call has begun on all ranks
 };
 
 /// @brief A thread notes that nothing was done for the time that CROSSDOCK_WATCHDOG names. The next pause of whoever
@@ -53,10 +54,6 @@ struct watchdog {
 
     /// @brief Of this thread. Not inline, as `suspension::current`.
     static wait_place& here() noexcept;
-
-    static const char* call_or(const char* otherwise) noexcept {
-        return here().call ? here().call : otherwise;
-    }
 
     /// @brief Between two looks of a wait. Who knows nothing of it leaves the line to others.
     static void look() {
@@ -78,16 +75,21 @@ struct watchdog {
     }
 };
 
-/// @brief As long as it lives, waits of this thread are in `call`, and are `wait`.
+/// @brief As long as it lives, waits of this thread are in `call`, unless it is part of another, and are `wait`.
 class watched_wait {
   public:
-    explicit watched_wait(const char* call, const leavable_wait* wait = nullptr)
+    explicit watched_wait(const char* call, const leavable_wait* wait = nullptr,
+                          bool has_met = false)
         : kept_(watchdog::here()) {
-        watchdog::here() = {kept_.object, call, wait};
+        watchdog::here() = {kept_.object, kept_.call ? kept_.call : call, wait,
+                            has_met || kept_.has_met};
     }
     ~watched_wait() { watchdog::here() = kept_; }
     watched_wait(const watched_wait&) = delete;
     watched_wait& operator=(const watched_wait&) = delete;
+
+  protected:
+    bool is_part() const noexcept { return kept_.has_met; }
 
   private:
     wait_place kept_;

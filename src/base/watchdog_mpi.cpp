@@ -64,6 +64,11 @@ std::string text_of(const watched_object& object, count_t number, count_t exchan
     return exchange == 0 ? whole : fmt::format("exchange {} of {}", exchange, whole);
 }
 
+// Of what `agree` compares, or what a call begins with.
+std::string call_text(std::string_view call) {
+    return (is_made(call) ? "making " : "") + std::string(call.substr(0, call.find('\n')));
+}
+
 std::string last_text() {
     constexpr const char* texts[] = {"nothing", "made ", "started ", "ended ", "closes contexts"};
     const std::string text = texts[static_cast<int>(watchdog::last_act.load())];
@@ -115,7 +120,7 @@ class process_watch {
         : options_(std::move(options)), watched_(gettid()) {
         std::array<char, 256> host{};
         gethostname(host.data(), host.size() - 1);
-        head_ = fmt::format("crossdock: rank {} of {}", rank, num_ranks);
+        who_ = fmt::format("rank {} of {}", rank, num_ranks);
         tail_ = fmt::format("{:.1f} s, process {} on {}", options_.limit.count(), getpid(),
                             host.data());
         watchdog::tell = &tell_of_wait;
@@ -124,8 +129,9 @@ class process_watch {
 
   private:
     // One write, under a lock, so that lines of many ranks do not mix.
-    std::string tell(const std::string& facts) const {
-        auto line = fmt::format("{} {} | last {} | {}\n", head_, facts, last_text(), tail_);
+    void tell(const std::string& facts) const {
+        const auto line =
+            fmt::format("crossdock: {} {} | last {} | {}\n", who_, facts, last_text(), tail_);
         const auto& file = options_.file;
         const int opened =
             file.empty() ? -1 : open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -133,7 +139,6 @@ class process_watch {
         if (opened >= 0) flock(to, LOCK_EX);
         [[maybe_unused]] const auto written = write(to, line.data(), line.size());
         if (opened >= 0) close(to);
-        return line;
     }
     static void tell_of_wait();
     void run(const std::stop_token& stop) {
@@ -166,7 +171,7 @@ class process_watch {
 
     watchdog_options options_;
     pid_t watched_;
-    std::string head_;
+    std::string who_;
     std::string tail_;
     std::jthread thread_;
 };
@@ -183,7 +188,7 @@ struct watch_of_process {
 
 void process_watch::tell_of_wait() {
     if (watchdog::overdue.exchange(0) == 0) return;  // another thread tells
-    const auto [object, call, wait] = watchdog::here();
+    const auto [object, call, wait, has_met] = watchdog::here();
     wait_facts facts;
     if (wait) wait->describe(facts);
     const auto list = [](const auto& ranks) {
@@ -191,15 +196,33 @@ void process_watch::tell_of_wait() {
     };
     const auto& watch = watch_of_process::get().watch;
     if (!watch) return;  // another thread has closed the last context
-    const auto line = watch->tell(
-        fmt::format("waits | in {} | for {} | stage {} | open sends to {}",
-                    object ? text_of(object->object(), object->number(), object->exchange()) : call,
-                    list(facts.awaited), facts.stage < 0 ? "-" : std::to_string(facts.stage),
-                    list(facts.open_sends)));
-    if (!watch->options_.throws || !wait) return;
+    const auto in =
+        object ? text_of(object->object(), object->number(), object->exchange()) : call_text(call);
+    watch->tell(
+        fmt::format("waits | in {} | for {} | stage {} | open sends to {}", in, list(facts.awaited),
+                    facts.stage < 0 ? "-" : std::to_string(facts.stage), list(facts.open_sends)));
+    const auto& [limit, throws, file] = watch->options_;
+    if (!throws || !wait) return;
     watchdog::note_wait();  // waiting again takes time anew
-    const auto first = line.find("rank");
-    throw error(errc::timeout, line.substr(first, line.size() - first - 1));
+    const auto& awaited = facts.awaited;
+    throw_error(errc::timeout,
+                "{} has waited {:.1f} s for {} in {}; let `crossdock why {}` name the rank that "
+                "others wait for",
+                watch->who_, limit.count(),
+                awaited.empty() ? "other ranks"
+                                : fmt::format("rank{} {}", awaited.size() == 1 ? "" : "s",
+                                              fmt::join(awaited, ", ")),
+                in, file.empty() ? "FILE-WITH-STANDARD-ERROR" : file);
+}
+
+// Twice: MPI still counts a rank that has left the first time.
+void meet(const communicator& comm) try {
+    const watched_wait now(nullptr, &any_leavable_wait);
+    comm.wait_for_all();
+    comm.wait_for_all();
+} catch (const error& fault) {
+    if (fault.code() == errc::timeout) comm.abandon();
+    throw;
 }
 
 }  // namespace
@@ -228,25 +251,16 @@ void stop_watchdog() noexcept {
     watch.reset();
 }
 
-// Twice: MPI still counts a rank that has left the first time.
-void meet_if_watched(const communicator& comm) try {
-    const auto* const asked = comm.is_open() ? comm.find_resource<environment>() : nullptr;
+collective_call::collective_call(const char* name, const communicator& comm)
+    : watched_wait(name, nullptr, true) {
+    watchdog::note_wait();
+    const auto* const asked =
+        is_part() || !comm.is_open() ? nullptr : comm.find_resource<environment>();
     if (!asked) return;
     const auto watch = with_reserve([&] { return read_options(asked->watchdog().c_str()); });
-    if (!watch || !watch->throws) return;
-    const watched_wait now(watchdog::call_or("a collective call"), &any_leavable_wait);
-    comm.wait_for_all();
-    comm.wait_for_all();
-} catch (const error& fault) {
-    if (fault.code() == errc::timeout) comm.abandon();
-    throw;
-}
-
-collective_call::collective_call(const char* name, const communicator& comm) : watched_wait(name) {
-    watchdog::note_wait();
-    meet_if_watched(comm);
-    const auto* const asked = comm.is_open() ? comm.find_resource<environment>() : nullptr;
-    if (asked && asked->checks()) agree(comm, std::nullopt, 0, name);
+    if (watch) meet(comm);
+    if (asked->checks() || (watch && watch->throws))
+        agree(comm, std::nullopt, 0, watchdog::here().call);
 }
 
 rank_t world_rank(MPI_Comm of, rank_t rank) {

@@ -14,14 +14,11 @@ void check_watchdog();
 /// @brief No context is open any more.
 void stop_watchdog() noexcept;
 
-/// @brief With CROSSDOCK_WATCHDOG=SECONDS:throw, waits until all ranks are here, before anything is done that nobody
-/// can leave.
-/// @par Collective
-/// Yes; blocks then.
-/// @throws error(errc::timeout)  on the ranks that have waited too long; the communicator is closed
-void meet_if_watched(const communicator& comm);
-
-/// @brief The beginning of a call that all ranks make: they meet, and with CROSSDOCK_CHECK compare what they call.
+/// @brief The beginning of a call that all ranks make, unless it is part of another. With CROSSDOCK_WATCHDOG they meet,
+/// before anything is done that nobody can leave. With `throw` there or CROSSDOCK_CHECK they compare what they call.
+///
+/// `agree` begins with one, so that nobody who agrees first needs it.
+/// @param name  such as "making a stream", or what is made, such as "a stream"
 /// @par Collective
 /// Yes; blocks then.
 /// @throws error(errc::timeout)           on the ranks that have waited too long; the communicator is closed
@@ -30,6 +27,11 @@ class collective_call : watched_wait {
   public:
     collective_call(const char* name, const communicator& comm);
 };
+
+/// @brief Whether a name of a call is that of what it makes.
+inline bool is_made(std::string_view name) {
+    return name.starts_with("a ") || name.starts_with("an ");
+}
 
 /// @brief In MPI_COMM_WORLD.
 rank_t world_rank(MPI_Comm of, rank_t rank);

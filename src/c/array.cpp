@@ -75,14 +75,16 @@ class batch_maker {
 
 // Runs the batch that `describe` makes.
 template <class Describe>
-crossdock_status run_batch(crossdock_distributed_array* array, Describe&& describe) {
-    return guarded(array, [&] {
+crossdock_status run_batch(crossdock_distributed_array* array, Describe&& describe,
+                           const char* function = __builtin_FUNCTION()) {
+    const auto body = [&] {
         const auto fault = take_announced();
         engine_of(array).require_open();
         batch_maker batch(*array, fault);
         describe(batch);
         batch.run();
-    });
+    };
+    return guarded(array, body, function);
 }
 
 }  // namespace

@@ -440,8 +440,9 @@ exchange_options options_from(const crossdock_exchange_options& given, exchange_
 template <class Count, class Target>
 crossdock_status exchange(const crossdock_context* context,
                           const crossdock_exchange_options* options,
-                          const sent_messages<Count>& sent, const Target& to) {
-    return guarded(context, [&] {
+                          const sent_messages<Count>& sent, const Target& to,
+                          const char* function = __builtin_FUNCTION()) {
+    const auto body = [&] {
         auto fault = take_announced();
         const auto& where = value_of(context, "context");
         crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
@@ -459,7 +460,8 @@ crossdock_status exchange(const crossdock_context* context,
         if (given.sent != nullptr)
             *given.sent = {traffic.messages, traffic.message_bytes, traffic.inter_region_messages,
                            traffic.inter_region_message_bytes};
-    });
+    };
+    return guarded(context, body, function);
 }
 
 }  // namespace

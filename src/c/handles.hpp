@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../base/watchdog.hpp"
 #include "crossdock/crossdock.h"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/extend.hpp"
@@ -83,9 +84,12 @@ void check_start(Object& to_start, bool is_reverse, const std::size_t& item_byte
 }
 
 /// @brief Runs `body`; no exception leaves.
-/// @param handle  the one whose communicator's error handler is called
+/// @param handle    the one whose communicator's error handler is called
+/// @param function  in which lines of CROSSDOCK_WATCHDOG say that a rank waits
 template <class Handle, class Body>
-crossdock_status guarded(const Handle* handle, Body&& body) noexcept {
+crossdock_status guarded(const Handle* handle, Body&& body,
+                         const char* function = __builtin_FUNCTION()) noexcept {
+    const watched_wait now(function);
     try {
         body();
         return CROSSDOCK_SUCCESS;
@@ -167,13 +171,15 @@ void give(Handle** result, Parts&&... parts) {
 
 /// @brief Gives a second object like that of a handle that communicates.
 template <class Handle>
-crossdock_status give_duplicate(const Handle* handle, const char* what, Handle** result) noexcept {
-    return guarded(handle, [&] {
+crossdock_status give_duplicate(const Handle* handle, const char* what, Handle** result,
+                                const char* function = __builtin_FUNCTION()) noexcept {
+    const auto body = [&] {
         // First, so that tags stay alike on all ranks.
         auto twin = value_of(handle, what).duplicate();
         require(result, "result");
         give(result, std::move(twin), handle->errors);
-    });
+    };
+    return guarded(handle, body, function);
 }
 
 /// @brief Gives a number through `result`; errors as of `guarded`.

@@ -131,8 +131,9 @@ crossdock::pattern pattern_of(const crossdock::context& where,
 template <class MakePattern>
 crossdock_status create(const crossdock_context* context, MPI_Datatype datatype,
                         const crossdock_neighbor_options* options,
-                        crossdock_neighbor_exchange** result, MakePattern&& make_pattern) {
-    return guarded(context, [&] {
+                        crossdock_neighbor_exchange** result, MakePattern&& make_pattern,
+                        const char* function = __builtin_FUNCTION()) {
+    const auto body = [&] {
         const auto& where = value_of(context, "context");
         neighbor_options how;
         const auto pattern = on_all_or_none(where.comm(), [&] {
@@ -143,7 +144,8 @@ crossdock_status create(const crossdock_context* context, MPI_Datatype datatype,
             return make_pattern(where);
         });
         give(result, neighbor_exchange(where, pattern, how, no_place), context->errors);
-    });
+    };
+    return guarded(context, body, function);
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ std::size_t num_gathered_bytes(crossdock_prepared_batch& batch) {
 // What all ranks call together: `check()` on all or none, and `use` of what it returns. Ahead of both, all have planned
 // where requests go if nothing is combined.
 template <class Check, class Use>
-crossdock_status on_batch(crossdock_prepared_batch* batch, Check&& check, Use&& use) {
-    return guarded(batch, [&] {
+crossdock_status on_batch(crossdock_prepared_batch* batch, Check&& check, Use&& use,
+                          const char* function = __builtin_FUNCTION()) {
+    const auto body = [&] {
         const auto fault = take_announced();
         auto& requests = requests_of(batch);
         requests.offsets();
@@ -34,7 +35,8 @@ crossdock_status on_batch(crossdock_prepared_batch* batch, Check&& check, Use&& 
             throw_any(fault);
             return check();
         }));
-    });
+    };
+    return guarded(batch, body, function);
 }
 
 // `values()` gives those of this rank, and `start(exchange, values)` starts.

@@ -75,7 +75,7 @@ context::context(const communicator& comm, const context_options& options)
 }
 
 void context::take(const context_options& options) {
-    const watched_wait now("making a context");
+    const watched_wait now("making a context", nullptr, true);
     agree_on(comm_, options);
     if (options.progress_thread) comm_.start_progress_thread();
     comm_.resource<object_records>().set_destination(options.report);

@@ -593,6 +593,7 @@ void gather_scatter::start_arrays(value_arrays arrays, const gather_call& how) {
 }
 
 void flag_duplicates(const context& where, std::span<count_t> ids) {
+    const collective_call now("flagging duplicates", where.comm());
     const auto found = find_ids(where, ids, {.unique = true});
     for (std::size_t i = 0; i < found.groups.size(); ++i) {
         const auto group = found.groups[i];

@@ -11,6 +11,7 @@
 #include "../base/environment_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
 #include "../base/share_of_first_mpi.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
@@ -84,6 +85,7 @@ struct known_machine final : communicator_resource {
 }  // namespace
 
 int count_shared_cores(const communicator& comm, std::optional<error>& fault) {
+    const collective_call now("counting cores", comm);
     int number = 0;
     attempt(comm.rank(), fault, [&] { number = number_of_host(); });
     MPI_Comm host = MPI_COMM_NULL;

@@ -10,6 +10,7 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog_mpi.hpp"
 
 namespace crossdock {
 
@@ -163,6 +164,7 @@ class pattern_files {
 
 void write_pattern(const communicator& comm, const pattern& p, const std::string& path,
                    count_t item_bytes) {
+    const collective_call now("writing a pattern", comm);
     std::vector<count_t> lengths;
     auto own = on_all_or_none(comm, [&] {
         if (comm.rank() == 0) {

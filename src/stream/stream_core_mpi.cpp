@@ -309,6 +309,7 @@ void stream_core::close() {
     // Who knows less than MPI_THREAD_MULTIPLE must not call MPI beside the progress thread.
     parts_->stop_helper();
     try {
+        const collective_call now("closing a stream", parts_->comm);
         on_all_or_none(*parts_->own, [this] {
             if (parts_->failure_of_helper) std::rethrow_exception(parts_->failure_of_helper);
             if (!parts_->engine->is_at_rest())

@@ -11,6 +11,7 @@
 #include "../base/rank_fault_mpi.hpp"
 #include "../base/share_of_first_mpi.hpp"
 #include "../base/throw_error.hpp"
+#include "../base/watchdog_mpi.hpp"
 #include "placement_builder.hpp"
 
 namespace crossdock {
@@ -187,6 +188,7 @@ locality parse_locality(std::string_view name) {
 }
 
 topology discover_topology(const communicator& comm, locality level) {
+    const collective_call now("discovering a topology", comm);
     int object = 0;
     std::optional<error> fault;
     attempt(comm.rank(), fault, [&] {
@@ -202,6 +204,7 @@ topology discover_topology(const communicator& comm, locality level) {
 }
 
 topology gather_topology(const communicator& comm, region_t key) {
+    const collective_call now("gathering a topology", comm);
     std::optional<error> fault;
     attempt(comm.rank(), fault, [&] {
         if (key < 0)

@@ -72,7 +72,7 @@ topology discover(context_state& state, nb::handle level) {
     return agree_and_use(
         state, [&] { return parse_locality(argument<std::string>(level, "level", "a str")); },
         [](const context& where, auto wanted) { return discover_topology(where, wanted); },
-        "a topology");
+        "discovering a topology");
 }
 
 // What `local()` returns, unless it raises on any rank.

@@ -86,7 +86,7 @@ nb::object flagged(const shared_context& state, nb::handle ids) {
             flag_duplicates(where, all_ids);
             return all_ids;
         },
-        "the ids to flag"));
+        "flagging duplicates"));
 }
 
 }  // namespace

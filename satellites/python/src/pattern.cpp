@@ -83,7 +83,7 @@ void write(const pattern& p, context_state& state, nb::handle path, nb::handle d
     const auto write_file = [p](const context& where, const auto& to) {
         write_pattern(where, p, to.first, static_cast<count_t>(to.second));
     };
-    agree_and_use(state, read_all, write_file, "a file of a pattern");
+    agree_and_use(state, read_all, write_file, "writing a pattern");
 }
 
 std::tuple<nb::object, nb::object, nb::object> arrays_of(const neighbor_list& list) {
