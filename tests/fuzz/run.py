@@ -15,6 +15,7 @@ import concurrent.futures
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -83,15 +84,20 @@ def try_reader(reader, arguments):
     return one, said
 
 
+def llvm(tool):
+    """Of the version of Clang that cmake/clang.cmake takes."""
+    return next(name for name in (f"llvm-{tool}-16", f"llvm-{tool}-19") if shutil.which(name))
+
+
 def line_coverage(build, coverage, reader, also):
     """Lines of the reader's sources, and how many of them the inputs reach."""
     program = coverage / "tests/fuzz" / f"fuzz_{reader}"
     raw, merged = coverage / f"{reader}.profraw", coverage / f"{reader}.profdata"
     subprocess.run([program, "-runs=0", *corpora(build, reader), *also], env={"LLVM_PROFILE_FILE": str(raw)},
                    stderr=subprocess.DEVNULL, check=True)
-    subprocess.run(["llvm-profdata-16", "merge", "-sparse", raw, "-o", merged], check=True)
+    subprocess.run([llvm("profdata"), "merge", "-sparse", raw, "-o", merged], check=True)
     sources = [str(PROJECT / source) for source in READERS[reader][0]]
-    said = subprocess.run(["llvm-cov-16", "export", "-summary-only", program, f"-instr-profile={merged}", *sources],
+    said = subprocess.run([llvm("cov"), "export", "-summary-only", program, f"-instr-profile={merged}", *sources],
                           capture_output=True, text=True, check=True).stdout
     lines = json.loads(said)["data"][0]["totals"]["lines"]
     return lines["count"], lines["covered"]

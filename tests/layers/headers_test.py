@@ -19,7 +19,7 @@ HEADERS_OF_SATELLITES = sorted(path.relative_to(folder) for folder in SATELLITES
 
 
 COMMAND = [*os.environ["CROSSDOCK_COMPILE"].split(), *(f"-I{folder}" for folder in SATELLITES)]
-CLANG = shutil.which("clang++") or shutil.which("clang++-16")
+CLANG = next(filter(None, map(shutil.which, ("clang++", "clang++-16", "clang++-19"))), None)
 
 
 class Headers(unittest.TestCase):
