@@ -10,6 +10,8 @@ from pathlib import Path
 COLUMN = 30  # of the texts behind the names, in CLI11's help
 EXAMPLE = "Example: "
 EXIT_CODES = "Exit codes: "
+# For groff 1.22, and for 1.23, which adjusts each paragraph anew.
+NOT_ADJUSTED = ".ad l\n.nh\n.ds AD l\n.nr HY 0\n"
 RENAMED = {"Positionals": "Arguments", "Subcommands": "Commands"}
 
 
@@ -76,7 +78,7 @@ def page(program, version, verb, others):
     name = "-".join(["crossdock", *words])
     summary, usage, sections, example, exit_codes, _ = parse(help_of(program, words))
     short = summary.split(";")[0].split(": ")[0]
-    text = (f".TH {name.upper()} 1 \"\" \"crossdock {version}\" \"User Commands\"\n.ad l\n.nh\n"
+    text = (f".TH {name.upper()} 1 \"\" \"crossdock {version}\" \"User Commands\"\n{NOT_ADJUSTED}"
             f".SH NAME\n{escape(name)} \\- {escape(short[0].lower() + short[1:])}\n"
             f".SH SYNOPSIS\n{escape(usage)}\n.SH DESCRIPTION\n{sentence(summary)}\n"
             + section_texts(sections, ".SH"))
