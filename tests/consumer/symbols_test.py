@@ -34,7 +34,8 @@ def exported(library):
 
 def needed(library):
     names = re.findall(r"\(NEEDED\).*\[(.+)\]", output_of("readelf", "--dynamic", str(library)))
-    return {name.split(".so")[0] for name in names if not OF_THE_LANGUAGE.match(name)}
+    # Which of Abseil's hold its hash table depends on its version.
+    return {re.sub("^libabsl_.*", "libabsl_", name.split(".so")[0]) for name in names if not OF_THE_LANGUAGE.match(name)}
 
 
 def identifiers(symbol):
@@ -76,7 +77,7 @@ class Symbols(unittest.TestCase):
 
     def test_needs_what_the_page_says(self):
         rows = re.findall(r"^\| `(crossdock::\w+)` \|.*\| ([^|]+) \|$", INSTALLING.read_text(encoding="utf-8"), re.MULTILINE)
-        said = {name: set(re.findall(r"`(lib\w+)`", last)) for name, last in rows}
+        said = {name: set(re.findall(r"`(lib\w+)\*?`", last)) for name, last in rows}
         self.assertEqual(said, {"crossdock::crossdock": needed(LIBRARY), "crossdock::core": {"libfmt"},
                                 "crossdock::analysis": {"libfmt"}})
 
