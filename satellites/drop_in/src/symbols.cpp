@@ -594,8 +594,14 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int source
                                    const int destinations[], const int destweights[], MPI_Info info,
                                    int reorder, MPI_Comm* graph) {
     return make_attached(comm, graph, [&] {
-        return PMPI_Dist_graph_create_adjacent(comm, indegree, sources, sourceweights, outdegree,
-                                               destinations, destweights, info, reorder, graph);
+        const auto create = [&](MPI_Comm on) {
+            return PMPI_Dist_graph_create_adjacent(on, indegree, sources, sourceweights, outdegree,
+                                                   destinations, destweights, info, reorder, graph);
+        };
+        int kind = MPI_UNDEFINED;
+        if (comm != MPI_COMM_NULL) PMPI_Topo_test(comm, &kind);
+        const bool is_bare = kind == MPI_UNDEFINED || kind == MPI_DIST_GRAPH;
+        return is_bare ? create(comm) : make_from_unused(comm, create);
     });
 }
 
