@@ -1,7 +1,9 @@
 // A distributed array's entries as an MPI window: the baseline `rma`.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "crossdock/detail/array/array_engine_mpi.hpp"
@@ -27,6 +29,9 @@ class array_windows final : public communicator_resource {
     /// @brief Keeps the entries until their window is freed.
     void add(std::shared_ptr<exposed_entries> exposed);
     void close() override;
+
+    /// @brief Which of MPI's operations it does right.
+    std::map<std::pair<MPI_Datatype, MPI_Op>, bool> are_right;
 
   private:
     std::vector<std::shared_ptr<exposed_entries>> all_;
@@ -56,10 +61,8 @@ class array_window {
   private:
     template <class Part>
     void access(Part&& part);
-    static bool is_mpis(const array_changes& changes) {
-        return changes.predefined.type != MPI_DATATYPE_NULL &&
-               changes.predefined.operation != MPI_OP_NULL;
-    }
+    /// Collective; blocks.
+    bool is_mpis(const array_changes& changes);
     void accumulate(const array_changes& changes);
     void apply(const array_changes& changes);
     void read(std::span<const count_t> indices, std::byte* out);
