@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "crossdock/topology.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/verbs.hpp"
 #include "verbs/reference.hpp"
 #include "verbs/standing_json.hpp"
@@ -30,7 +31,7 @@ template <class Integer>
 CLI::Option* add_count(CLI::App& benchmark, const std::string& name, Integer& value,
                        const std::string& help, int least) {
     return benchmark.add_option(name, value, help)
-        ->check(CLI::Range(least, 1'000'000'000))
+        ->check(in_range(least, 1'000'000'000))
         ->capture_default_str();
 }
 

@@ -5,6 +5,7 @@
 #include "bench/array/combining_rate.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/array_workload.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/table.hpp"
 #include "verbs/bench.hpp"
@@ -97,7 +98,7 @@ void add_bench_combine(CLI::App& verb, action& chosen) {
     combine
         ->add_option("--duplicates", rate.duplicates,
                      "The share of requests for an entry that another request names, too")
-        ->check(CLI::Range(0.01, 0.99))
+        ->check(in_range(0.01, 0.99))
         ->capture_default_str();
     add_count(*combine, "--iterations", rate.iterations, "Timed batches of every strategy", 1);
     add_count(*combine, "--warm-ups", rate.warm_ups, "Batches before the timed ones", 0);

@@ -9,6 +9,7 @@
 #include "bench/neighbor/amg_matrix.hpp"
 #include "src/neighbor/automatic_route.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/inputs/hierarchy.hpp"
 
@@ -200,7 +201,7 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
     neighbor
         ->add_option("--values", options->num_values,
                      "Values of 8 bytes in an item, as for several right-hand sides")
-        ->check(CLI::Range(1, 100'000'000))
+        ->check(in_range(1, 100'000'000))
         ->excludes(item_bytes);
     neighbor->add_flag("--overlap", contest.has_overlap,
                        "Also compute between start and wait, about as long as the exchange takes");

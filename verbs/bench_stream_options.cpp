@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "verbs/bench_stream.hpp"
 
@@ -11,9 +12,7 @@ constexpr count_t most_items = count_t{1} << 30;
 
 CLI::Option* add_number(CLI::App& verb, const std::string& name, count_t& value,
                         const std::string& help, count_t least = 1, count_t most = most_items) {
-    return verb.add_option(name, value, help)
-        ->check(CLI::Range(least, most))
-        ->capture_default_str();
+    return verb.add_option(name, value, help)->check(in_range(least, most))->capture_default_str();
 }
 
 void add_switch(CLI::App& verb, const std::string& name, bool& value, const std::string& help) {
@@ -57,7 +56,7 @@ void add_workload(CLI::App& verb, bench::streaming::workload_options& workload) 
     add_number(verb, "--lp-hops", workload.lp_hops, "phold: events that each of those causes", 0);
     verb.add_option("--lookahead", workload.lookahead,
                     "phold: minimum time to the next event, divided by the mean of its random part")
-        ->check(CLI::Range(0.0, 1e6))
+        ->check(in_range(0.0, 1e6))
         ->capture_default_str();
     add_switch(verb, "--combine", workload.combine,
                "sssp: combine relaxations of one vertex on the way");
@@ -72,7 +71,7 @@ void add_stream(CLI::App& verb, stream_bench_options& options) {
     verb.add_option("--buffer-items", options.buffer_items,
                     "Sizes of buffers in items, separated by commas")
         ->delimiter(',')
-        ->check(CLI::Range(count_t{1}, most_items));
+        ->check(in_range(count_t{1}, most_items));
     add_count(verb, "--workers", stream.workers, "Threads of a process", 1);
     verb.add_option("--nodes", options.nodes_text,
                     "Which ranks share memory: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; "
@@ -81,11 +80,11 @@ void add_stream(CLI::App& verb, stream_bench_options& options) {
               "Buffers of a worker; 0: the library's choice", 0);
     verb.add_option("--priorities", stream.priorities,
                     "ping_ack: with 2, acknowledgements are urgent")
-        ->check(CLI::Range(1, 2))
+        ->check(in_range(1, 2))
         ->capture_default_str();
     verb.add_option("--max-age", options.max_age_microseconds,
                     "Maximum time that an item waits in a buffer, in microseconds; 0: no limit")
-        ->check(CLI::Range(0.0, 1e9))
+        ->check(in_range(0.0, 1e9))
         ->capture_default_str();
     add_switch(verb, "--flush-on-idle", stream.flush_on_idle,
                "Send partial buffers when progress() finds nothing to handle");
@@ -112,7 +111,7 @@ void add_stream_options(CLI::App& verb, stream_bench_options& options) {
     verb.add_option("--rate", contest.rate,
                     "histogram: also measure latency at this share of each stream's maximum rate; "
                     "0: do not")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(in_range(0.0, 1.0))
         ->capture_default_str();
     add_count(verb, "--iterations", contest.iterations, "Timed runs of every contender", 1);
     add_count(verb, "--warm-ups", contest.warm_ups, "Runs before the timed ones", 0);

@@ -19,6 +19,7 @@
 #include "tools/calibration/calibrate.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/cluster_estimate.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/project_files.hpp"
@@ -428,18 +429,18 @@ void add_try(CLI::App& app, action& chosen) {
                      "A preset or a file, instead of measuring this machine");
     verb->add_option("--item-bytes", options->item_bytes,
                      "Bytes of an item; default: those of the pattern's file, or 8")
-        ->check(CLI::Range(1, 1 << 20));
+        ->check(in_range(1, 1 << 20));
     verb->add_option("--calibrate-seconds", options->calibrate_seconds,
                      "About how long to measure the machine, in seconds")
-        ->check(CLI::Range(1e-3, 3600.0))
+        ->check(in_range(1e-3, 3600.0))
         ->capture_default_str();
     verb->add_option("--seconds", options->seconds,
                      "About how long to measure exchanges, in seconds")
-        ->check(CLI::Range(1e-3, 3600.0))
+        ->check(in_range(1e-3, 3600.0))
         ->capture_default_str();
     verb->add_option("--iterations", options->iterations,
                      "Timed exchanges of every contender, instead of --seconds")
-        ->check(CLI::Range(1, 1'000'000'000));
+        ->check(in_range(1, 1'000'000'000));
     verb->add_flag("--json", options->as_json, "Print JSON as well as the page");
     verb->callback([options, &chosen] {
         if (options->files.empty()) options->files = {demo_matrix().string()};

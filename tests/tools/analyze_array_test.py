@@ -128,7 +128,7 @@ class BadInput(Refusing):
             (("--array", "--exchange"), "--exchange excludes --array"),
             (("--array", "--workload", "sideways"), "--workload: sideways not in {boruvka,neighborhood,overload}"),
             (("--array", "--where", "nowhere"), "--where: nowhere not in {everywhere,locally,on_the_way}"),
-            (("--array", "--edges-per-rank", -3), "--edges-per-rank: Value -3 not in range 1 to 1073741824"),
+            (("--array", "--edges-per-rank", -3), "--edges-per-rank: -3 is not an integer in [1, 1073741824]"),
             ((), "FILE is required")])
 
 

@@ -115,9 +115,9 @@ class WrongUsage(unittest.TestCase):
                 (("bench",), "A subcommand is required"),
                 (("demo", "--sideways"), "The following argument was not expected: --sideways"),
                 (("analyze", MATRIX, "--ranks", 0, "--topology", "1"),
-                 "--ranks: Value 0 not in range 1 to 2147483647"),
+                 "--ranks: 0 is not an integer in [1, 2147483647]"),
                 (("bench", "neighbor", MATRIX, "--iterations", 0),
-                 "--iterations: Value 0 not in range 1 to 1000000000"),
+                 "--iterations: 0 is not an integer in [1, 1000000000]"),
                 (("bench", "neighbor", MATRIX, "--direction", "reverse", "--item-bytes", 12),
                  "--item-bytes: reverse adds doubles, so an item must be a multiple of 8 bytes"),
                 (("bench", "neighbor", MATRIX, "--direction", "reverse", "--product"),
@@ -129,9 +129,9 @@ class WrongUsage(unittest.TestCase):
                 (("bench", "exchange", MATRIX, "--values", "sizes"),
                  "--values: sizes not in {pattern,indices}"),
                 (("explain", "dense:1", "--ranks", 4, "--topology", "2x2", "--replay", 0),
-                 "--replay: Value 0 not in range 1 to 1000"),
+                 "--replay: 0 is not an integer in [1, 1000]"),
                 (("bench", "stream", "--workers", 0),
-                 "--workers: Value 0 not in range 1 to 1000000000")]:
+                 "--workers: 0 is not an integer in [1, 1000000000]")]:
             # Under mpirun one line is said for all ranks, whatever it says.
             for ranks in (None, 3) if arguments in ((), ("bench", "stream", "--workers", 0)) else (None,):
                 done = crossdock(*arguments, ranks=ranks)

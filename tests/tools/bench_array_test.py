@@ -134,8 +134,8 @@ class BadInput(Refusing):
         self.refuse_usage("bench", "array", cases=[
             (("--workload", "sideways"), "--workload: sideways not in {boruvka,neighborhood,overload}"),
             (("--baselines", "sideways"), "--baselines: sideways not in {plain,rma,petsc_sf}"),
-            (("--vertices-per-rank", 0), "--vertices-per-rank: Value 0 not in range 1 to 1073741824"),
-            (("--seed", -1), "--seed: Value -1 not in range 0 to 9223372036854775807"),
+            (("--vertices-per-rank", 0), "--vertices-per-rank: 0 is not an integer in [1, 1073741824]"),
+            (("--seed", -1), "--seed: -1 is not an integer in [0, 9223372036854775807]"),
             (("--prepared", "--workload", "boruvka"), "--prepared: works with neighborhood and overload only: boruvka never repeats a read"),
             (("--prepared", "--baselines", "rma"), "--baselines excludes --prepared")])
 

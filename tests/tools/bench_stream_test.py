@@ -190,9 +190,9 @@ class BadInput(Refusing):
             (("--combine", "sideways"), "--combine: sideways not in {on,off}"),
             (("--workload", "phold", "--sub-blocks", 4096), "--sub-blocks: works with the workload histogram only"),
             (("--workload", "sssp", "--rate", 0.5), "--rate: works with the workload histogram only"),
-            (("--rate", 2), "--rate: Value 2 not in range 0.000000 to 1.000000"),
-            (("--priorities", 3), "--priorities: Value 3 not in range 1 to 2"),
-            (("--buffer-items", "16,0"), "--buffer-items: Value 0 not in range 1 to 1073741824")])
+            (("--rate", 2), "--rate: 2 is not a number in [0, 1]"),
+            (("--priorities", 3), "--priorities: 3 is not an integer in [1, 2]"),
+            (("--buffer-items", "16,0"), "--buffer-items: 0 is not an integer in [1, 1073741824]")])
 
 
 if __name__ == "__main__":

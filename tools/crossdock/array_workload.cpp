@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "crossdock/detail/array/array_engine_mpi.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/route_names.hpp"
 
 namespace crossdock::tool {
@@ -42,7 +43,7 @@ combining_options make_combining(const std::string& strategy, const combining_ch
 CLI::Option* add_number(CLI::App& verb, const std::string& name, count_t& value,
                         const std::string& help) {
     return verb.add_option(name, value, help)
-        ->check(CLI::Range(count_t{1}, count_t{1} << 30))
+        ->check(in_range(count_t{1}, count_t{1} << 30))
         ->capture_default_str();
 }
 
@@ -74,7 +75,7 @@ std::vector<CLI::Option*> add_workload(CLI::App& verb, workload_options& options
                    "Vertices of the graph per rank"),
         add_number(verb, "--edges-per-rank", graph.edges_per_rank, "Edges of the graph per rank"),
         verb.add_option("--seed", graph.seed, "Seed of the random numbers")
-            ->check(CLI::Range(count_t{0}, std::numeric_limits<count_t>::max()))
+            ->check(in_range(count_t{0}, std::numeric_limits<count_t>::max()))
             ->capture_default_str(),
         add_number(verb, "--entries", options.entries, "overload: entries of the array"),
         add_number(verb, "--requests-per-rank", options.requests_per_rank,

@@ -4,6 +4,7 @@
 
 #include "tools/calibration/calibrate.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/table.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -101,7 +102,7 @@ void add_calibrate(CLI::App& app, action& chosen) {
                      "Write the machine to this file, not to standard output");
     verb->add_option("--name", options->name, "Name of the machine")->capture_default_str();
     verb->add_option("--seconds", options->seconds, "About how long to measure, in seconds")
-        ->check(CLI::Range(1e-3, 3600.0))
+        ->check(in_range(1e-3, 3600.0))
         ->capture_default_str();
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

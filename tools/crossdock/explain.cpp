@@ -7,6 +7,7 @@
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/machine_input.hpp"
 #include "tools/crossdock/memory_limit.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/progress.hpp"
@@ -163,7 +164,7 @@ void add_explain(CLI::App& app, action& chosen) {
     verb->add_flag("--no-deduplicate", options->without_dedup,
                    "Do not deduplicate: an item travels once for each of its destinations");
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
-        ->check(CLI::Range(count_t{1}, count_t{1} << 20))
+        ->check(in_range(count_t{1}, count_t{1} << 20))
         ->capture_default_str();
     verb->add_option("--executor", options->executor,
                      "persistent: ranks of a node send messages; auto, shared_memory: they use "
@@ -173,7 +174,7 @@ void add_explain(CLI::App& app, action& chosen) {
     verb->add_option("--replay", options->num_replayed,
                      "Compile plans for all candidates, simulate this many of the cheapest, and "
                      "choose the fastest")
-        ->check(CLI::Range(1, 1000));
+        ->check(in_range(1, 1000));
     verb->add_flag("--json", options->as_json, "Print JSON");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

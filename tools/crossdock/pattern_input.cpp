@@ -6,6 +6,7 @@
 
 #include "crossdock/plan.hpp"
 #include "tools/crossdock/memory_limit.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/inputs/hierarchy.hpp"
 
 namespace crossdock::tool {
@@ -31,7 +32,7 @@ CLI::Option* add_partition(CLI::App& verb, const std::string& file, std::string&
 CLI::Option* add_division(CLI::App& verb, pattern_input& input) {
     verb.add_option("--ranks", input.num_ranks, "Number of ranks")
         ->required()
-        ->check(CLI::Range(1, std::numeric_limits<rank_t>::max()));
+        ->check(in_range(1, std::numeric_limits<rank_t>::max()));
     verb.add_option("--topology", input.topology_text,
                     "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
         ->required();

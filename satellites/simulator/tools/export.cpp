@@ -7,6 +7,7 @@
 #include "crossdock/plan.hpp"
 #include "crossdock/schedule.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/progress.hpp"
@@ -87,7 +88,7 @@ void add_export(CLI::App& app, action& chosen) {
         ->check(CLI::IsMember({"ns", "ps"}))
         ->capture_default_str();
     verb->add_option("--item-bytes", options->item_bytes, "goal: bytes of an item")
-        ->check(CLI::Range(count_t{1}, count_t{1} << 20))
+        ->check(in_range(count_t{1}, count_t{1} << 20))
         ->capture_default_str();
     verb->add_option("-o,--output", options->output_file,
                      "Write to this file, not to standard output");

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/number_range.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/table.hpp"
@@ -233,7 +234,7 @@ void add_simulate(CLI::App& app, action& chosen) {
                    "Omit the plans with deduplication")
         ->excludes(exchange);
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
-        ->check(CLI::Range(count_t{1}, count_t{1} << 20))
+        ->check(in_range(count_t{1}, count_t{1} << 20))
         ->capture_default_str()
         ->excludes(exchange);
     auto* executor = verb->add_option("--executor", options->executor,
@@ -248,13 +249,13 @@ void add_simulate(CLI::App& app, action& chosen) {
                        "ranks of a node send messages, and searching takes no time")
             ->excludes(executor);
     verb->add_option("--gap", options->gap_seconds, "LogGP's g, in seconds; default: 0")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(in_range(0.0, 1.0))
         ->needs(loggp);
     verb->add_option("--late", options->late, "Ranks that start late, as RANK:SECONDS,...")
         ->delimiter(',');
     auto* noise = verb->add_option("--noise", options->noise_seconds,
                                    "Mean of a random delay of every operation, in seconds")
-                      ->check(CLI::Range(0.0, 1.0));
+                      ->check(in_range(0.0, 1.0));
     verb->add_option("--seed", options->seed, "Seed of the noise")->needs(noise);
     verb->add_option("--memory", options->memory_bytes,
                      "Bytes of memory that may be used, such as 8G; default: all that is available")
