@@ -81,12 +81,13 @@ void array_window::run(const array_batch& batch) {
 // Whether MPI has the operation and does it right, which each rank tries on two entries of the next: any operation changes
 // one of them. Open MPI 5.0.7 does not on integers of 8 bytes by bitwise ones.
 bool array_window::is_mpis(const array_changes& changes) {
-    const auto& [type, operation] = changes.predefined;
+    const MPI_Datatype type = changes.predefined.type;
+    const MPI_Op operation = changes.predefined.operation;
     if (type == MPI_DATATYPE_NULL || operation == MPI_OP_NULL) return false;
     if (operation == MPI_REPLACE) return true;
-    const std::pair asked(type, operation);
-    const auto [known, is_new] = with_reserve(
-        [&] { return comm_.resource<array_windows>().are_right.try_emplace(asked, true); });
+    const auto [known, is_new] = with_reserve([&] {
+        return comm_.resource<array_windows>().are_right.try_emplace({type, operation}, true);
+    });
     if (!is_new) return known->second;
     const auto owners = block_partition::blocks(2 * comm_.num_ranks(), comm_.num_ranks());
     const count_t first = owners.first((comm_.rank() + 1) % comm_.num_ranks());
@@ -109,8 +110,7 @@ bool array_window::is_mpis(const array_changes& changes) {
         });
         on_all_or_none(comm_, [&] {
             insist([&] {
-                return MPI_Reduce_local(values.data(), expected.data(), 2, asked.first,
-                                        asked.second);
+                return MPI_Reduce_local(values.data(), expected.data(), 2, type, operation);
             });
             if (!std::equal(expected.begin(), expected.begin() + 2 * item_bytes_, entries.get()))
                 throw error(errc::internal, "MPI_Accumulate is wrong");
