@@ -601,7 +601,7 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int source
         int kind = MPI_UNDEFINED;
         if (comm != MPI_COMM_NULL) PMPI_Topo_test(comm, &kind);
         const bool is_bare = kind == MPI_UNDEFINED || kind == MPI_DIST_GRAPH;
-        return is_bare ? create(comm) : make_from_unused(comm, create);
+        return is_bare ? create(comm) : make_from_unused(comm, graph, create);
     });
 }
 

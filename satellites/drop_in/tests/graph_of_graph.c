@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 static int rank, num_ranks, num_faults;
+static const int weight = 1;
 
 static void expect(const char* what, int of, int expected, int got) {
     if (expected == got) return;
@@ -31,8 +32,8 @@ static MPI_Comm parent_of(int kind) {
         free(ends);
         free(neighbors);
     } else {
-        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &after, MPI_UNWEIGHTED, 1, &before,
-                                       MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &after, &weight, 1, &before, &weight,
+                                       MPI_INFO_NULL, 0, &made);
     }
     return made;
 }
@@ -42,8 +43,8 @@ static void exchange_on(int kind) {
     const int before = (rank + num_ranks - 1) % num_ranks, after = (rank + 1) % num_ranks;
     MPI_Comm parent = parent_of(kind), graph = MPI_COMM_NULL;
     int topology = MPI_UNDEFINED;
-    MPI_Dist_graph_create_adjacent(parent, 1, &before, MPI_UNWEIGHTED, 1, &after, MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(parent, 1, &before, &weight, 1, &after, &weight, MPI_INFO_NULL,
+                                   0, &graph);
     MPI_Topo_test(graph, &topology);
     expect("topology", kind, MPI_DIST_GRAPH, topology);
     for (int call = 0; call < 6; ++call) {

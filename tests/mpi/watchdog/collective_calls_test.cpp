@@ -199,11 +199,10 @@ crossdock_gather_scatter* made_gather = nullptr;
 crossdock_distributed_array* made_array = nullptr;
 crossdock_prepared_batch* made_batch = nullptr;
 crossdock_stream* made_stream = nullptr;
-std::int64_t number = 0, second_number = 0;
+std::int64_t number = 0;
 std::int64_t* numbers = nullptr;
 int* sources = nullptr;
 void* memory = nullptr;
-int values[8] = {};
 const crossdock_neighbor_alltoallv_int_arguments no_neighbors{};
 
 const std::vector<named_function>& functions_of_c() {
