@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <numeric>
 #include <ranges>
 #include <utility>
@@ -158,6 +159,7 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
             if (layout_.lengths[i] > 0) copies_ = device_copies::of(begin_of(i));
         is_for_mpi_ = copies_ == nullptr;
     }
+    is_in_a_row_ = !is_packed_ && !is_on_device;
     is_packed_ = is_packed_ || is_on_device || end - first_ > most_span * total + small_span ||
                  (!is_shared_ && layout_.has_overlaps());
     if (!is_packed_) return;
@@ -177,6 +179,7 @@ call_side::call_side(call_side&& other) noexcept
       blocks_(std::move(other.blocks_)),
       is_shared_(other.is_shared_),
       is_packed_(other.is_packed_),
+      is_in_a_row_(other.is_in_a_row_),
       is_for_mpi_(other.is_for_mpi_),
       copies_(other.copies_),
       first_(other.first_),
@@ -233,13 +236,16 @@ void call_side::copy_planned(const side_layout& planned, Copy&& copy) const {
         length += bytes;
     });
     copy_joined();
-    copies_->on.wait_for(copies_->by);
+    if (copies_ != nullptr) copies_->on.wait_for(copies_->by);
 }
 
 void call_side::pack(const side_layout& planned, std::byte* bytes) const {
-    if (copies_ != nullptr) {
+    if (copies_ != nullptr || is_in_a_row_) {
         return copy_planned(planned, [&](const std::byte* from, count_t to, std::size_t length) {
-            copies_->on.copy_down(bytes + to, from, length, copies_->by);
+            if (copies_ == nullptr)
+                std::memcpy(bytes + to, from, length);
+            else
+                copies_->on.copy_down(bytes + to, from, length, copies_->by);
         });
     }
     for_each_planned(
@@ -251,9 +257,12 @@ void call_side::pack(const side_layout& planned, std::byte* bytes) const {
 }
 
 void call_side::unpack(const side_layout& planned, const std::byte* bytes) const {
-    if (copies_ != nullptr) {
+    if (copies_ != nullptr || is_in_a_row_) {
         return copy_planned(planned, [&](std::byte* to, count_t from, std::size_t length) {
-            copies_->on.copy_up(to, bytes + from, length, copies_->by);
+            if (copies_ == nullptr)
+                std::memcpy(to, bytes + from, length);
+            else
+                copies_->on.copy_up(to, bytes + from, length, copies_->by);
         });
     }
     for_each_planned(
@@ -262,6 +271,51 @@ void call_side::unpack(const side_layout& planned, const std::byte* bytes) const
             CROSSDOCK_MPI(CROSSDOCK_WIDEST(Unpack)(bytes + offset, length, &position, to, one.count,
                                                    one.type, MPI_COMM_SELF));
         });
+}
+
+std::vector<std::byte> call_side::read(std::size_t i, count_t num_bytes) const {
+    const auto& one = blocks_[i];
+    const auto size = num_bytes > 0 ? facts_of(one.type).size : 1;
+    const auto num_values = checked_cast<value_count>((num_bytes + size - 1) / size);
+    const auto num_read = checked_cast<value_count>(num_values * size);
+    std::vector<std::byte> packed(static_cast<std::size_t>(num_read));
+    if (packed.empty()) return packed;
+    if (copies_ != nullptr) {
+        host_room room;
+        auto* const bytes = room.make(packed.size(), copies_);
+        copies_->on.copy_down(bytes, begin_of(i), packed.size(), copies_->by);
+        copies_->on.wait_for(copies_->by);
+        std::copy_n(bytes, packed.size(), packed.begin());
+        return packed;
+    }
+    value_count position = 0;
+    CROSSDOCK_MPI(CROSSDOCK_WIDEST(Pack)(begin_of(i), num_values, one.type, packed.data(), num_read,
+                                         &position, MPI_COMM_SELF));
+    return packed;
+}
+
+void call_side::write(std::size_t i, const std::byte* bytes, count_t num_bytes) const {
+    if (num_bytes == 0) return;
+    const auto length = static_cast<std::size_t>(num_bytes);
+    if (copies_ != nullptr) {
+        host_room room;
+        auto* const from = room.make(length, copies_);
+        std::memcpy(from, bytes, length);
+        copies_->on.copy_up(begin_of(i), from, length, copies_->by);
+        return copies_->on.wait_for(copies_->by);
+    }
+    if (is_in_a_row_) {
+        std::memcpy(begin_of(i), bytes, length);
+        return;
+    }
+    auto values = with_reserve([&] { return read(i, num_bytes); });
+    std::copy_n(bytes, length, values.begin());
+    const auto& one = blocks_[i];
+    const auto num_values = static_cast<value_count>(std::ssize(values) / facts_of(one.type).size);
+    value_count position = 0;
+    CROSSDOCK_MPI(CROSSDOCK_WIDEST(Unpack)(values.data(),
+                                           static_cast<value_count>(std::ssize(values)), &position,
+                                           begin_of(i), num_values, one.type, MPI_COMM_SELF));
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/pattern.hpp"
+#include "message_beside.hpp"
 #include "own_functions.hpp"
 
 namespace crossdock::drop_in {
@@ -74,6 +75,11 @@ class call_side {
     void* buffer() const noexcept { return buffer_; }
     /// @brief Where block `i` begins.
     std::byte* begin_of(std::size_t i) const noexcept;
+    /// @brief Block `i`. MPI looks at the datatype of an empty one, too.
+    typed_values values_of(std::size_t i) const noexcept {
+        const auto& one = blocks_[i];
+        return {begin_of(i), one.count, one.count > 0 ? one.type : MPI_BYTE};
+    }
 
     /// @brief Whether the buffer has the blocks where a plan for `planned` looks for them.
     bool lies_as(const side_layout& planned) const { return !is_packed_ && layout_ == planned; }
@@ -84,6 +90,11 @@ class call_side {
     void pack(const side_layout& planned, std::byte* bytes) const;
     /// @brief The reverse.
     void unpack(const side_layout& planned, const std::byte* bytes) const;
+    /// @brief The first bytes of block `i`, as MPI packs them, to the end of a value.
+    std::vector<std::byte> read(std::size_t i, count_t num_bytes) const;
+    /// @brief The reverse; to the end of a value, the others are as they were.
+    /// @pre the block is as long
+    void write(std::size_t i, const std::byte* bytes, count_t num_bytes) const;
 
   private:
     // Calls `copy` for the blocks that `pack` takes.
@@ -96,6 +107,7 @@ class call_side {
     std::vector<block> blocks_;
     bool is_shared_;
     bool is_packed_ = false;
+    bool is_in_a_row_ = false;  // on the host, the values of each block
     bool is_for_mpi_ = false;
     const device_copies* copies_ = nullptr;
     MPI_Aint first_ = 0;  // of the buffer, where the first block begins

@@ -1,13 +1,16 @@
 #include "call.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "call_without_plan.hpp"
 #include "crossdock/extend.hpp"
-#include "neighbor_messages.hpp"
 #include "own_requests.hpp"
+#include "planned_call.hpp"
 
 namespace crossdock::drop_in {
 
@@ -24,39 +27,31 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
         if (question) question->conclude();
         turn.end();
     };
-    std::optional<neighbor_messages> by_mpi;
-    std::optional<edge_messages> others;
-    planned_exchange::instance* one = nullptr;
+    std::optional<call_without_plan> by_mpi;
+    std::optional<planned_call> by_plan;
     std::exception_ptr failure;
     try {
         if (decided.plan == nullptr) {
             engine.end_blocking();
-            by_mpi.emplace(call.sends, call.receives, call.on->edges());
+            by_mpi.emplace(call);
         } else {
             if (decided.plan->makes_next(form)) {
                 call.on->wait_for_all();
                 call.on->begin_set_up();
             }
-            one = &decided.plan->next_instance(form);
+            auto& one = decided.plan->next_instance(form);
             engine.end_blocking();
-            engine.wait_until([&] { return !one->is_active(); });
-            others.emplace(call, *decided.plan);
+            engine.wait_until([&] { return !one.is_active(); });
+            by_plan.emplace(call, one).start();
             call.count_along(*decided.plan);
-            one->start(call.sends, call.receives, others->failure());
         }
     } catch (...) {
         failure = std::current_exception();
     }
     finish_turn();
     if (by_mpi) return engine.wait_until([&] { return by_mpi->test(); });
-    if (!others) std::rethrow_exception(failure);
-    try {
-        if (failure) std::rethrow_exception(failure);
-        engine.wait_until([&] { return one->test(); });
-    } catch (...) {
-        others->fail(std::current_exception());
-    }
-    engine.wait_until([&] { return others->test(); });
+    if (!by_plan) std::rethrow_exception(failure);
+    engine.wait_until([&] { return by_plan->test(); });
 }
 
 // Begins a call that is not persistent. `complete` takes its code when it is complete.
@@ -91,20 +86,48 @@ bool leaves(graph& on, block_kind kind, call_form form, call_facts* facts) {
     return on.has_turn() && on.leaves(kind, facts);
 }
 
+int code_of_null_types() {
+    static const int code = [] {
+        const int no_count = 0, no_place = 0;
+        const MPI_Datatype no_type = MPI_DATATYPE_NULL;
+        char none = 0;
+        return PMPI_Alltoallw(&none, &no_count, &no_place, &no_type, &none, &no_count, &no_place,
+                              &no_type, own_request::messages());
+    }();
+    return code;
+}
+
+neighbor_call copy_of(const neighbor_call& call) {
+    std::vector<std::byte> bytes;
+    const auto copy = [&](const call_side& side, bool is_given) {
+        std::vector<block> blocks;
+        for (std::size_t i = 0; i < side.blocks().size(); ++i) {
+            const auto length = side.layout().lengths[i];
+            blocks.push_back({std::ssize(bytes), checked_cast<value_count>(length), MPI_BYTE});
+            if (is_given) std::ranges::copy(side.read(i, length), std::back_inserter(bytes));
+            bytes.resize(static_cast<std::size_t>(blocks.back().offset + length));
+        }
+        return blocks;
+    };
+    auto sends = copy(call.sends, true), receives = copy(call.receives, false);
+    auto* const begin = bytes.data();
+    return {call.on,
+            {begin, std::move(sends), false},
+            {begin, std::move(receives), false},
+            call.kind,
+            call.facts,
+            std::move(bytes)};
+}
+
 namespace {
 
 // A blocking call that has its turn and a plan, while nothing else is under way.
 int exchange_alone(const neighbor_call& call, planned_exchange::instance& one) {
     try {
-        edge_messages others(call, one.whole());
-        try {
-            call.count_along(one.whole());
-            one.start(call.sends, call.receives, others.failure());
-            one.wait();
-        } catch (...) {
-            others.fail(std::current_exception());
-        }
-        others.wait();
+        call.count_along(one.whole());
+        planned_call by_plan(call, one);
+        by_plan.start();
+        by_plan.wait();
         return MPI_SUCCESS;
     } catch (...) {
         return current_code();

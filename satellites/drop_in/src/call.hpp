@@ -15,6 +15,14 @@ namespace crossdock::drop_in {
 /// @param form  a blocking call first waits for its turn; others need not be asked about
 bool leaves(graph& on, block_kind kind, call_form form, call_facts* facts);
 
+/// @brief MPI's code for MPI_DATATYPE_NULL as the datatype of an empty block; MPI_SUCCESS if it takes it.
+int code_of_null_types();
+
+/// @brief A call with copies of the buffers, so that the program may do with its own what it likes. Nobody gets what it
+/// receives.
+/// @param call  its destinations have blocks of their own
+neighbor_call copy_of(const neighbor_call& call);
+
 /// @brief Exchanges, and waits.
 /// @return MPI_SUCCESS, or an error code that no error handler has seen
 int exchange(neighbor_call call);

@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "basics.hpp"
+#include "call_without_plan.hpp"
 #include "crossdock/detail/base/word_hash.hpp"
+#include "crossdock/extend.hpp"
 #include "polling.hpp"
 #include "record.hpp"
 #include "trial.hpp"
@@ -247,7 +249,7 @@ graph::graph(MPI_Comm user, both_sides sides, bool has_topology, const graph_ter
 MPI_Comm graph::make_twin() const {
     MPI_Comm made = MPI_COMM_NULL;
     CROSSDOCK_MPI(PMPI_Dist_graph_create_adjacent(
-        edges().comm, checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(),
+        seat_.at()->messages(), checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(),
         MPI_UNWEIGHTED, checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(),
         MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
@@ -372,9 +374,14 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
                                   layout.sends, sources_.ranks, layout.receives, alignment);
             });
             record_pattern(where(), p, number_, num_plans_++, 1 << alignment);
+            const auto marked = form == call_form::persistent ? marked_edges::none
+                                : has_topology_               ? marked_edges::every
+                                                              : marked_edges::full;
             made = with_reserve([&] {
                 return std::make_unique<planned_exchange>(
-                    where(), p, call_layout{layout.sends, layout.receives}, alignment, depth);
+                    where(), destinations_.ranks, sources_.ranks,
+                    call_layout{layout.sends, layout.receives}, kind == block_kind::shared,
+                    alignment, marked, depth);
             });
         } catch (const error& fault) {
             // What MPI is to say of counts that do not match, MPI says.
@@ -433,18 +440,21 @@ std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_f
 
 // Calls that are left to MPI go by its function on the user's communicator, or as single messages.
 trial_seconds graph::compare_with_mpi(planned_exchange& made, const layouts_seen& layout,
-                                      block_kind kind, call_form form) const {
-    const bool is_by_messages = exchanges_by_messages(form);
-    const bool has_twin = has_topology_ && !is_by_messages;
-    opponent mpi{edges(),
-                 is_by_messages,
-                 has_topology_,
-                 kind == block_kind::equal,
-                 layout.send_copies,
-                 layout.receive_copies};
-    if (has_twin) mpi.edges.comm = make_twin();
+                                      block_kind kind, call_form form) {
+    opponent mpi{seat_.at()->messages(), has_topology_,         kind == block_kind::equal,
+                 layout.send_copies,     layout.receive_copies, {}};
+    const auto self = shared_from_this();
+    if (exchanges_by_messages(form)) {
+        mpi.by_messages = [&](call_side sends, call_side receives) {
+            const neighbor_call call{self, std::move(sends), std::move(receives), kind};
+            call_without_plan one(call);
+            while (!one.test()) pause_wait();
+        };
+        return made.compare_with_mpi(mpi, form);
+    }
+    if (has_topology_) mpi.comm = make_twin();
     const auto seconds = made.compare_with_mpi(mpi, form);
-    if (has_twin) CROSSDOCK_MPI(PMPI_Comm_free(&mpi.edges.comm));
+    if (has_topology_) CROSSDOCK_MPI(PMPI_Comm_free(&mpi.comm));
     return seconds;
 }
 

@@ -14,7 +14,7 @@
 
 #include "blocks.hpp"
 #include "crossdock/context.hpp"
-#include "neighbor_messages.hpp"
+#include "message_beside.hpp"
 #include "neighbors.hpp"
 #include "place.hpp"
 #include "planned_exchange.hpp"
@@ -36,7 +36,7 @@ struct graph_terms {
 ///
 /// Ranks without neighbors are no ranks of it: each of them has a graph of its own, which has no place, and nothing waits
 /// for them once it is made. The others are numbered anew.
-class graph {
+class graph : public std::enable_shared_from_this<graph> {
   public:
     /// @brief Makes it and keeps it with `user`, unless the thread or the topology allows no exchanges of ours here;
     /// these are then left to MPI.
@@ -72,10 +72,11 @@ class graph {
     const neighbors& destinations() const noexcept { return destinations_; }
     /// @pre not `is_left_out()`
     const context& where() const noexcept { return seat_.at()->where(); }
-    /// @brief For messages between neighbors.
-    graph_edges edges() const noexcept {
-        return {seat_.at()->messages(), seat_.tag_of(place::message::blocks), sources_.ranks,
-                destinations_.ranks, has_topology_};
+    /// @brief For the messages of the next call without a plan; none of the last such calls has their tag.
+    tagged_comm next_messages() noexcept {
+        return {seat_.at()->messages(),
+                seat_.tag_of(place::message::blocks) +
+                    static_cast<int>(num_without_plan_++ % place::num_tags_of_blocks)};
     }
     /// @brief Whether calls that are left to MPI are messages of their own; otherwise MPI's function does them on the
     /// user's communicator.
@@ -215,7 +216,7 @@ class graph {
     bool may_all(bool may_this) const;
     MPI_Comm make_twin() const;
     trial_seconds compare_with_mpi(planned_exchange& made, const layouts_seen& layout,
-                                   block_kind kind, call_form form) const;
+                                   block_kind kind, call_form form);
     struct plan_terms {
         int alignment;       // negative if the call is MPI's
         std::int64_t trial;  // the number of an equal one before; negative if there is none
@@ -241,7 +242,8 @@ class graph {
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;
     int num_plans_ = 0;
-    bool is_forced_ = false;  // a route was asked for
+    unsigned num_without_plan_ = 0;  // of calls
+    bool is_forced_ = false;         // a route was asked for
     std::array<kind_state, 3> kinds_;
 };
 

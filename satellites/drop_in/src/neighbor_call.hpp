@@ -14,7 +14,8 @@ struct neighbor_call {
     call_side sends;
     call_side receives;
     block_kind kind = block_kind::any;
-    call_facts* facts = nullptr;  ///< where the call is counted, if CROSSDOCK_REPORT is set
+    call_facts* facts = nullptr;         ///< where the call is counted, if CROSSDOCK_REPORT is set
+    std::vector<std::byte> copied = {};  ///< the buffers, if they are the library's own
 
     layouts_seen layouts() const noexcept {
         return {sends.layout(), receives.layout(), sends.is_for_mpi() || receives.is_for_mpi(),

@@ -30,9 +30,10 @@ class own_request {
     /// @brief Completes the request. After a failure the message is too long, and MPI's wait returns an error.
     void complete(bool has_failed) const;
 
-  private:
+    /// @brief A communicator of this rank alone.
     static MPI_Comm messages();
 
+  private:
     int tag_;
     MPI_Request handle_ = MPI_REQUEST_NULL;
 };

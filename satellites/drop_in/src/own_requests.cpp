@@ -73,18 +73,9 @@ void exchange_with_request::start() {
     // An earlier failure that a function of MPI's has told.
     if (std::exchange(has_failed_, false))
         own_requests::of_process().forget_failure(request_.handle());
-    try {
-        // Of a persistent request no edge differs from its plan.
-        if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
-        call_.count_along(exchange_.whole());
-        if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
-        exchange_.start(call_.sends, call_.receives, is_as_planned_,
-                        others_ ? others_->failure() : nullptr);
-        is_along_plan_ = true;
-    } catch (...) {
-        if (!others_) return end(current_code());
-        others_->fail(std::current_exception());
-    }
+    by_plan_.emplace(call_, exchange_, is_as_planned_).start();
+    call_.count_along(exchange_.whole());
+    if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
     try {
         progress_engine::of_process().watch(*this);
     } catch (...) {
@@ -102,13 +93,7 @@ void exchange_with_request::make_visible() {
 void exchange_with_request::wait() {
     int code = MPI_SUCCESS;
     try {
-        try {
-            if (std::exchange(is_along_plan_, false)) exchange_.wait();
-        } catch (...) {
-            if (!others_) throw;
-            others_->fail(std::current_exception());
-        }
-        if (others_) others_->wait();
+        by_plan_->wait();
     } catch (...) {
         code = current_code();
     }
@@ -119,14 +104,7 @@ void exchange_with_request::wait() {
 bool exchange_with_request::advance() {
     int code = MPI_SUCCESS;
     try {
-        try {
-            if (is_along_plan_ && !exchange_.test()) return false;
-        } catch (...) {
-            if (!others_) throw;
-            others_->fail(std::current_exception());
-        }
-        is_along_plan_ = false;
-        if (others_ && !others_->test()) return false;
+        if (!by_plan_->test()) return false;
     } catch (...) {
         code = current_code();
     }
@@ -137,7 +115,7 @@ bool exchange_with_request::advance() {
 void exchange_with_request::end(int code) {
     has_failed_ = code != MPI_SUCCESS;
     if (has_failed_) make_visible();
-    is_active_ = is_along_plan_ = false;
+    is_active_ = false;
     is_complete_ = !is_visible_;
     auto& all = own_requests::of_process();
     if (is_visible_) all.complete(request_, *call_.on, code);

@@ -14,8 +14,8 @@
 #include <span>
 #include <unordered_map>
 
-#include "edge_messages.hpp"
 #include "own_request.hpp"
+#include "planned_call.hpp"
 #include "progress.hpp"
 
 namespace crossdock::drop_in {
@@ -66,9 +66,7 @@ class exchange_with_request final : private watched {
     bool is_active_ = false;
     bool has_failed_ = false;
     bool is_complete_ = false;  // and not waited for, and not visible
-    bool is_along_plan_ =
-        false;  // afterwards another call may go along it, while messages of edges are under way
-    std::optional<edge_messages> others_;
+    std::optional<planned_call> by_plan_;
 };
 
 /// @brief The requests of this process that the user holds, but for those that are not persistent and complete.

@@ -17,7 +17,7 @@ namespace crossdock::drop_in {
 namespace {
 
 constexpr std::size_t most_places = 64;
-constexpr int num_kinds_of_tags = 3;
+constexpr int num_tags_of_seat = 2 + place::num_tags_of_blocks;
 // They are as large as what ranks of a node share at first.
 constexpr count_t num_ring_items = 64;
 constexpr std::size_t ring_item_bytes = 4096;
@@ -32,7 +32,7 @@ std::int64_t most_seats() {
         int is_set = 0;
         CROSSDOCK_MPI(
             MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &is_set));
-        return (std::int64_t{is_set ? *bound : 32767} + 1) / num_kinds_of_tags;
+        return (std::int64_t{is_set ? *bound : 32767} + 1) / num_tags_of_seat;
     }();
     return number;
 }
@@ -106,7 +106,7 @@ place::seat::~seat() {
 }
 
 int place::seat::tag_of(message kind) const noexcept {
-    return static_cast<int>(number_ % most_seats() * num_kinds_of_tags) + static_cast<int>(kind);
+    return static_cast<int>(number_ % most_seats() * num_tags_of_seat) + static_cast<int>(kind);
 }
 
 std::vector<std::unique_ptr<place>>& place::all() {

@@ -33,7 +33,9 @@ struct known_trial {
 class place {
   public:
     /// @brief Of the messages of one graph, so that those of different kinds never meet.
-    enum class message { blocks, votes, questions };
+    enum class message { votes, questions, blocks };
+    /// @brief Calls that are under way at a time need as many.
+    static constexpr int num_tags_of_blocks = 62;
 
     /// @brief A graph's part of a place: its tags, which no other graph has as long as this one lives.
     class seat {

@@ -1,6 +1,9 @@
 #include "planned_exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -10,12 +13,20 @@
 #include "crossdock/extend.hpp"
 #include "own_functions.hpp"
 #include "own_request.hpp"
+#include "planned_call.hpp"
 #include "progress.hpp"
 #include "trial.hpp"
 
 namespace crossdock::drop_in {
 
 namespace {
+
+// What blocks rarely begin with. Short ones begin with a part of it.
+constexpr std::uint64_t mark = 0xfbb6'c197'e3d9'5ba5;
+
+std::size_t mark_bytes(count_t planned) {
+    return std::min(sizeof mark, static_cast<std::size_t>(planned));
+}
 
 neighbor_options options_of(int alignment) {
     neighbor_options options;
@@ -109,15 +120,14 @@ class exchange_of_bytes {
         if (mpi.has_topology)
             with(CROSSDOCK_FUNCTIONS(Neighbor_alltoallw, Ineighbor_alltoallw), sends.data(),
                  sends.counts.data(), sends.offsets.data(), sends.types.data(), receives.data(),
-                 receives.counts.data(), receives.offsets.data(), receives.types.data(),
-                 mpi.edges.comm);
+                 receives.counts.data(), receives.offsets.data(), receives.types.data(), mpi.comm);
         else if (mpi.has_equal_blocks)
             with(CROSSDOCK_FUNCTIONS(Alltoall, Ialltoall), sends.data(), sends.counts[0], MPI_BYTE,
-                 receives.data(), receives.counts[0], MPI_BYTE, mpi.edges.comm);
+                 receives.data(), receives.counts[0], MPI_BYTE, mpi.comm);
         else
             with(CROSSDOCK_FUNCTIONS(Alltoallv, Ialltoallv), sends.data(), sends.counts.data(),
                  sends.int_offsets.data(), MPI_BYTE, receives.data(), receives.counts.data(),
-                 receives.int_offsets.data(), MPI_BYTE, mpi.edges.comm);
+                 receives.int_offsets.data(), MPI_BYTE, mpi.comm);
     }
     ~exchange_of_bytes() {
         if (persistent_ != MPI_REQUEST_NULL) PMPI_Request_free(&persistent_);
@@ -141,19 +151,93 @@ class exchange_of_bytes {
 
 }  // namespace
 
-planned_exchange::planned_exchange(const context& where, const pattern& p, call_layout layout,
-                                   int alignment, std::size_t depth)
-    : layout_(std::move(layout)),
+planned_exchange::planned_exchange(const context& where, std::span<const rank_t> destinations,
+                                   std::span<const rank_t> sources, call_layout layout,
+                                   bool is_shared, int alignment, marked_edges marked,
+                                   std::size_t depth)
+    : marked_(marked),
       alignment_(alignment),
+      least_bytes_(marked == marked_edges::every ? count_t{1} << alignment : 0),
+      is_shared_(is_shared),
+      layout_{placed(std::move(layout.sends), true), placed(std::move(layout.receives), false)},
+      has_own_items_(least_bytes_ > 0 && std::ranges::count(layout_.sends.lengths, 0) > 0),
       depth_(depth),
-      comm_(&where.comm()),
-      tag_(comm_->reserve_tags(1)) {
+      comm_(&where.comm()) {
+    auto sends = layout_.sends, receives = layout_.receives;
+    for (auto* const side : {&sends, &receives})
+        for (auto& length : side->lengths) length = std::max(length, least_bytes_);
+    const auto p = pattern_of(where.rank(), where.num_ranks(), destinations, sends, sources,
+                              receives, alignment);
     instances_.reserve(depth);
-    instances_.emplace_back(neighbor_exchange(where, p, options_of(alignment)), *this);
-    if (!instances_.front().exchange_.is_trying()) return;
+    // From here on a rank without memory fails with all others.
+    if (may_differ() || planned_call::verifies())
+        tags_ = comm_->reserve_tags(static_cast<int>(instance::num_tags * depth));
+    instances_.emplace_back(neighbor_exchange(where, p, options_of(alignment)), *this, 0);
+    const bool is_trying = instances_.front().exchange_.is_trying();
+    if (!is_trying && marked_ != marked_edges::every) return;
+    auto [items, slots] = on_all_or_none(*comm_, [&] {
+        return std::pair(std::vector<std::byte>(num_bytes(layout_.sends)),
+                         std::vector<std::byte>(num_bytes(layout_.receives)));
+    });
+    for (std::size_t i = 0; i < sends.lengths.size(); ++i)
+        if (sends.lengths[i] > 0)
+            items[static_cast<std::size_t>(sends.offsets[i])] =
+                std::byte{layout_.sends.lengths[i] > 0};
     // No later start may wait for other ranks.
-    auto [sends, receives] = trial_sides(nullptr, nullptr);
-    while (instances_.front().exchange_.is_trying()) exchange_bytes(sends, receives);
+    do {
+        instances_.front().start(items.data(), slots.data());
+        wait_for_trial();
+    } while (instances_.front().exchange_.is_trying());
+    if (marked_ == marked_edges::every)
+        on_all_or_none(*comm_, [&] { check_empty(slots, sources); });
+}
+
+// To the pattern, a block of one item is like none.
+void planned_exchange::check_empty(const std::vector<std::byte>& slots,
+                                   std::span<const rank_t> sources) const {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        const bool is_full = layout_.receives.lengths[i] > 0;
+        const auto at = static_cast<std::size_t>(layout_.receives.offsets[i]);
+        if (slots[at] == std::byte{is_full}) continue;
+        throw error(errc::count_mismatch,
+                    fmt::format("rank {} {} in block {} to rank {}, which has room for {} bytes",
+                                sources[i], is_full ? "sends nothing" : "sends something", i,
+                                comm_->rank(), layout_.receives.lengths[i]));
+    }
+}
+
+// To the end of what belongs to the last block.
+std::size_t planned_exchange::num_bytes(const side_layout& side) const {
+    count_t end = 0;
+    for (std::size_t i = 0; i < side.lengths.size(); ++i)
+        end = std::max(end, side.offsets[i] + planned_bytes(side, i));
+    return static_cast<std::size_t>(end);
+}
+
+// Items that are no block's are behind the blocks. What comes lies in memory of the plan, one after the other.
+side_layout planned_exchange::placed(side_layout side, bool is_given) const {
+    if (marked_ == marked_edges::none) return side;
+    count_t end = is_given ? side.num_bytes() : 0;
+    for (std::size_t i = 0; i < side.lengths.size(); ++i) {
+        if (is_given && (side.lengths[i] > 0 || least_bytes_ == 0)) continue;
+        side.offsets[i] = end;
+        if (!is_given || !is_shared_) end += planned_bytes(side, i);
+    }
+    return side;
+}
+
+// The blocks that begin with the mark, and those that have none in the plan.
+void planned_exchange::find_alone(const side_layout& planned, const std::byte* bytes,
+                                  const side_layout& called, block_numbers& found) const {
+    found.clear();
+    if (marked_ == marked_edges::none) return;
+    for (std::size_t i = 0; i < planned.lengths.size(); ++i) {
+        const auto length = mark_bytes(planned_bytes(planned, i));
+        const bool is_alone = length > 0
+                                  ? std::memcmp(bytes + planned.offsets[i], &mark, length) == 0
+                                  : called.lengths[i] > 0;
+        if (is_alone) append_with_reserve(found, i);
+    }
 }
 
 std::pair<bytes_side, bytes_side> planned_exchange::trial_sides(
@@ -177,9 +261,8 @@ void planned_exchange::wait_for_trial() {
 trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form form) {
     auto [sends, receives] = trial_sides(mpi.send_copies, mpi.receive_copies);
     std::optional<exchange_of_bytes> by_function;
-    if (!mpi.is_by_messages) by_function.emplace(sends, receives, mpi, form, *comm_);
+    if (!mpi.by_messages) by_function.emplace(sends, receives, mpi, form, *comm_);
     // With what such a call takes besides: of a persistent request, nothing.
-    const bool is_shared = layout_.sends.has_overlaps();
     const auto tell_of_request = [&] {
         own_request told;
         auto request = told.receive_by(MPI_Irecv);
@@ -189,17 +272,17 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
     const bool is_copied = mpi.send_copies != nullptr || mpi.receive_copies != nullptr;
     const auto by_plan = [&] {
         if (form == call_form::persistent && !is_copied) return exchange_bytes(sends, receives);
-        const auto from = sends.as_called(is_shared), to = receives.as_called(false);
-        instances_.front().start(from, to);
+        const auto from = sends.as_called(is_shared_), to = receives.as_called(false);
+        auto& one = instances_.front();
+        const auto are = one.lies_as_planned(from, to);
+        one.give(from, are.sends);
+        one.start(to, are.receives);
         wait_for_trial();
         if (form == call_form::nonblocking) tell_of_request();
     };
     const auto by_mpi = [&] {
         if (by_function) return (*by_function)();
-        const auto from = sends.as_called(is_shared), to = receives.as_called(false);
-        neighbor_messages one(from, to, mpi.edges);
-        if (progress_engine::of_process().may_block(1)) one.wait();
-        while (!one.test()) pause_wait();
+        mpi.by_messages(sends.as_called(is_shared_), receives.as_called(false));
         if (form == call_form::nonblocking) tell_of_request();
     };
     return compare(*comm_, by_plan, by_mpi);
@@ -208,7 +291,7 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
 planned_exchange::instance& planned_exchange::next_instance(call_form form) {
     present_ = number_of_next(form);
     if (present_ == instances_.size())
-        instances_.emplace_back(instances_.front().exchange_.duplicate(), *this);
+        instances_.emplace_back(instances_.front().exchange_.duplicate(), *this, present_);
     return instances_[present_];
 }
 
@@ -229,27 +312,39 @@ auto planned_exchange::instance::lies_as_planned(const call_side& sends,
                                                  const call_side& receives) const
     -> sides_as_planned {
     const auto& planned = of_->layout_;
-    return {sends.lies_as(planned.sends), receives.lies_as(planned.receives)};
+    return {!of_->has_own_items_ && sends.lies_as(planned.sends),
+            of_->marked_ == marked_edges::none && receives.lies_as(planned.receives)};
 }
 
-void planned_exchange::instance::start(const call_side& sends, const call_side& receives,
-                                       sides_as_planned are, const std::exception_ptr& failure) {
-    const auto room_for = [](host_room& room, const side_layout& planned, const call_side& side) {
-        return room.make(static_cast<std::size_t>(planned.num_bytes()), side.copies());
-    };
-    const auto& planned = of_->layout_;
-    const std::byte* items = sends.bytes();
+void planned_exchange::instance::give(const call_side& sends, bool lie_so) {
+    strays_[++num_exchanges_ % num_kept].reset();
+    const auto& planned = of_->layout_.sends;
+    items_ = sends.bytes();
+    if (!lie_so) {
+        auto* const packed = packed_.make(of_->num_bytes(planned), sends.copies());
+        items_ = packed;
+        sends.pack(planned, packed);
+        for (std::size_t i = 0; i < planned.lengths.size(); ++i) {
+            const bool differs = sends.layout().lengths[i] != planned.lengths[i];
+            const auto length = mark_bytes(of_->planned_bytes(planned, i));
+            if (differs)
+                std::memcpy(packed + planned.offsets[i], &mark, length);
+            else if (planned.lengths[i] == 0)
+                std::memset(packed + planned.offsets[i], 0, length);
+        }
+    }
+    of_->find_alone(planned, items_, sends.layout(), sent_alone_);
+}
+
+void planned_exchange::instance::start(const call_side& receives, bool lie_so,
+                                       const std::exception_ptr& failure) {
+    const auto& planned = of_->layout_.receives;
     std::byte* slots = receives.bytes();
     unpacked_into_ = nullptr;
     try {
         if (failure) std::rethrow_exception(failure);
-        if (!are.sends) {
-            auto* const packed = room_for(items_, planned.sends, sends);
-            sends.pack(planned.sends, packed);
-            items = packed;
-        }
-        if (!are.receives) {
-            slots = room_for(slots_, planned.receives, receives);
+        if (!lie_so) {
+            slots = slots_.make(of_->num_bytes(planned), receives.copies());
             unpacked_from_ = slots;
             unpacked_into_ = &receives;
         }
@@ -258,7 +353,12 @@ void planned_exchange::instance::start(const call_side& sends, const call_side& 
         exchange_.fail_start(false, std::size_t{1} << of_->alignment_, current_error());
         throw;
     }
-    start(items, slots);
+    start(items_, slots);
+}
+
+tagged_comm planned_exchange::instance::beside() const {
+    const auto first = 2 * (num_exchanges_ % num_turns) + num_tags * number_;
+    return {of_->comm_->get(), of_->tags_.first() + static_cast<int>(first)};
 }
 
 bool planned_exchange::instance::is_active() noexcept {
@@ -293,8 +393,29 @@ void planned_exchange::instance::wait() {
     });
 }
 
-void planned_exchange::instance::unpack() const {
-    if (unpacked_into_ != nullptr) unpacked_into_->unpack(of_->layout_.receives, unpacked_from_);
+void planned_exchange::instance::unpack() {
+    const auto& planned = of_->layout_.receives;
+    has_truncated_ = false;
+    if (unpacked_into_ == nullptr) return;
+    const auto& called = unpacked_into_->layout();
+    of_->find_alone(planned, unpacked_from_, called, received_alone_);
+    if (received_alone_.empty() && called.lengths == planned.lengths)
+        return unpacked_into_->unpack(planned, unpacked_from_);
+    unpack_different();
+}
+
+void planned_exchange::instance::unpack_different() {
+    const auto& planned = of_->layout_.receives;
+    const auto& called = unpacked_into_->layout();
+    auto equal = with_reserve([&] { return planned; });
+    for (const auto i : received_alone_) equal.lengths[i] = -1;
+    unpacked_into_->unpack(equal, unpacked_from_);
+    for (std::size_t i = 0; i < planned.lengths.size(); ++i) {
+        if (equal.lengths[i] <= 0 || equal.lengths[i] == called.lengths[i]) continue;
+        has_truncated_ = has_truncated_ || called.lengths[i] < planned.lengths[i];
+        unpacked_into_->write(i, unpacked_from_ + planned.offsets[i],
+                              std::min(called.lengths[i], planned.lengths[i]));
+    }
 }
 
 void planned_exchange::instance::start(const std::byte* items, std::byte* slots) {

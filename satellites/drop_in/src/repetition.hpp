@@ -14,7 +14,7 @@ namespace crossdock::drop_in {
 ///
 /// Calls repeat with a period if each carries the lengths of the one so many calls before. Once all ranks found the
 /// same period, as many plans take turns; a rank whose call has other lengths after all takes part as planned, and
-/// exchanges the edges that differ by itself, since both ends of an edge know its length. The ranks ask each other
+/// sends the blocks that differ by themselves. The ranks ask each other
 /// again after twice as many calls each time. If most calls of a rank differed, or MPI is faster, calls are left to
 /// MPI, each time for longer, and then watched again.
 class repetition {

@@ -66,6 +66,10 @@ bool is_plain(const std::vector<block>& blocks) {
     return true;
 }
 
+bool has_null_types(const std::vector<block>& blocks) {
+    return std::ranges::count(blocks, MPI_DATATYPE_NULL, &block::type) > 0;
+}
+
 // A side of a call: its buffer, and what gives the blocks of neighbors.
 template <class Blocks>
 struct side {
@@ -105,15 +109,30 @@ const std::shared_ptr<graph>* find_all_ranks(MPI_Comm comm, call_form form) {
     return graph::of_all_ranks(comm, form != call_form::nonblocking);
 }
 
+// A call of which MPI refuses the arguments on this rank alone: the others go on, so it takes part.
+template <class Perform>
+std::optional<int> refuse(int refusal, neighbor_call call, call_form form, Perform&& perform,
+                          MPI_Request* request) {
+    const std::optional<int> code = perform(
+        form == call_form::nonblocking ? crossdock::with_reserve([&] { return copy_of(call); })
+                                       : std::move(call));
+    if (!code || *code != MPI_SUCCESS) return code;
+    // What is under way completes all the same.
+    if (form == call_form::nonblocking) PMPI_Request_free(request);
+    if (form == call_form::persistent) MPI_Request_free(request);
+    return refusal;
+}
+
 // Does a call, or lets MPI do it.
 // @param find     what is kept with a communicator
+// @param request  null if the call blocks
 // @param perform  returns a code that no error handler has seen, or nothing to let MPI do it
 // @param own      MPI's function, for a communicator
 // @param exchange_nothing  what a rank without neighbors does
 template <class Find, class Sends, class Receives, class Perform, class Own, class Nothing>
 int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, block_kind kind,
-         const side<Sends>& sends, const side<Receives>& receives, Perform&& perform, Own&& own,
-         Nothing&& exchange_nothing) {
+         const side<Sends>& sends, const side<Receives>& receives, MPI_Request* request,
+         Perform&& perform, Own&& own, Nothing&& exchange_nothing) {
     std::optional<int> code;
     try {
         if (sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE) return own(comm);
@@ -130,10 +149,13 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
         } else if (form != call_form::persistent && leaves(on, kind, form, facts)) {
             return own(comm);
         } else {
+            int refusal = MPI_SUCCESS;
             auto call = crossdock::with_reserve([&]() -> std::optional<neighbor_call> {
                 auto send_blocks = sends.blocks(on.destinations());
                 auto receive_blocks = receives.blocks(on.sources());
                 if (!is_plain(send_blocks) || !is_plain(receive_blocks)) return std::nullopt;
+                if (has_null_types(send_blocks) || has_null_types(receive_blocks))
+                    refusal = code_of_null_types();
                 return neighbor_call{
                     *kept,
                     {const_cast<void*>(sends.buffer), std::move(send_blocks),
@@ -147,7 +169,9 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
                 if (facts != nullptr) facts->why_none = "wrong arguments";
                 return own(comm);
             }
-            code = perform(std::move(*call));
+            code = refusal == MPI_SUCCESS
+                       ? perform(std::move(*call))
+                       : refuse(refusal, std::move(*call), form, perform, request);
             // Ranks without neighbors may leave calls on the user's communicator out.
             if (!code && !on.has_all_ranks()) code = own(on.twin());
         }
@@ -303,7 +327,7 @@ int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
                                                 MPI_Info info, MPI_Request * request) {       \
         return take(                                                                          \
             CROSSDOCK_SITE, comm, find, call_form::persistent, kind,                          \
-            CROSSDOCK_SIDES(sends, receives),                                                 \
+            CROSSDOCK_SIDES(sends, receives), request,                                        \
             [&](neighbor_call call) { return make_persistent(std::move(call), request); },    \
             [&](MPI_Comm on) {                                                                \
                 return CROSSDOCK_OWN_INIT(name, suffix)(CROSSDOCK_LIST arguments, on, info,   \
@@ -320,7 +344,7 @@ int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
     extern "C" int MPI_##name##suffix(CROSSDOCK_LIST parameters, MPI_Comm comm) {                \
         return take(                                                                             \
             CROSSDOCK_SITE, comm, find, call_form::blocking, kind,                               \
-            CROSSDOCK_SIDES(sends, receives), exchange,                                          \
+            CROSSDOCK_SIDES(sends, receives), nullptr, exchange,                                 \
             [&](MPI_Comm on) {                                                                   \
                 return exchange_by_mpi(                                                          \
                     on, find == find_graph,                                                      \
@@ -336,7 +360,7 @@ int exchange_by_mpi(MPI_Comm comm, bool has_neighbors, Blocking&& blocking,
                                                   MPI_Request* request) {                        \
         return take(                                                                             \
             CROSSDOCK_SITE, comm, find, call_form::nonblocking, kind,                            \
-            CROSSDOCK_SIDES(sends, receives),                                                    \
+            CROSSDOCK_SIDES(sends, receives), request,                                           \
             [&](neighbor_call call) { return start_exchange(std::move(call), request); },        \
             [&](MPI_Comm on) {                                                                   \
                 return PMPI_##nonblocking_name##suffix(CROSSDOCK_LIST arguments, on, request);   \
@@ -541,8 +565,9 @@ int MPI_Request_free(MPI_Request* request) {
 int MPI_Cancel(MPI_Request* request) {
     make_visible(array_of(request, 1));
     if (!may_be_own_at(request) || !is_own_and_active(*request)) return PMPI_Cancel(request);
-    PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
-    return MPI_ERR_REQUEST;
+    // As MPI refuses what it cannot cancel.
+    MPI_Request none = MPI_REQUEST_NULL;
+    return PMPI_Cancel(&none);
 }
 
 #ifdef CROSSDOCK_HAS_ASYNC_START

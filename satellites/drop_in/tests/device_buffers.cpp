@@ -79,22 +79,13 @@ seen_sides see(const void* from, const Count* sent, const MPI_Aint* sent_at,
     return sides;
 }
 
-// Of one exchange at a time.
-std::list<seen_by_mpi> messages;
-
-void* see_message(const void* buffer, value_count count, MPI_Datatype type) {
-    if (!mock || count == 0 || !mock->can_use(buffer)) return const_cast<void*>(buffer);
+// One message's.
+seen_by_mpi see(const void* values, value_count count, MPI_Datatype type) {
     MPI_Aint lower_bound = 0, extent = 0;
-    MPI_Type_get_true_extent(type, &lower_bound, &extent);
-    ++num_seen;
-    return messages.emplace_back(buffer, static_cast<std::size_t>(count * (lower_bound + extent)))
-        .data();
-}
-
-// What was sent goes up as it was.
-void end_messages() {
-    for (const auto& one : messages) one.bring_up();
-    messages.clear();
+    MPI_Type_get_extent(type, &lower_bound, &extent);
+    seen_by_mpi seen(values, static_cast<std::size_t>(count * extent));
+    if (seen.is_copy()) ++num_seen;
+    return seen;
 }
 
 template <class Function>
@@ -123,28 +114,42 @@ int PMPI_Neighbor_alltoallw(const void* from, const int* sent, const MPI_Aint* s
     return code;
 }
 
-// Calls that are left to MPI, but whose turn comes later, are messages.
-int CROSSDOCK_WIDEST(Isend)(const void* from, value_count count, MPI_Datatype type, int to, int tag,
-                            MPI_Comm comm, MPI_Request* request) {
-    return NEXT(CROSSDOCK_WIDEST(Isend))(see_message(from, count, type), count, type, to, tag, comm,
-                                         request);
-}
-
-int CROSSDOCK_WIDEST(Irecv)(void* to, value_count count, MPI_Datatype type, int from, int tag,
-                            MPI_Comm comm, MPI_Request* request) {
-    return NEXT(CROSSDOCK_WIDEST(Irecv))(see_message(to, count, type), count, type, from, tag, comm,
-                                         request);
-}
-
-int PMPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-    const int code = NEXT(PMPI_Testall)(count, requests, flag, statuses);
-    if (*flag) end_messages();
+// Complete when it returns.
+int CROSSDOCK_WIDEST(Ineighbor_alltoallw)(const void* from, const value_count* sent,
+                                          const MPI_Aint* sent_at, const MPI_Datatype* sent_types,
+                                          void* to, const value_count* received,
+                                          const MPI_Aint* received_at,
+                                          const MPI_Datatype* received_types, MPI_Comm comm,
+                                          MPI_Request* request) {
+    const auto [sends, receives] =
+        see(from, sent, sent_at, sent_types, to, received, received_at, received_types, comm);
+    const int code = NEXT(CROSSDOCK_WIDEST(Ineighbor_alltoallw))(
+        sends.data(), sent, sent_at, sent_types, receives.data(), received, received_at,
+        received_types, comm, request);
+    if (!sends.is_copy() && !receives.is_copy()) return code;
+    PMPI_Wait(request, MPI_STATUS_IGNORE);
+    receives.bring_up();
     return code;
 }
 
-int PMPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-    const int code = NEXT(PMPI_Waitall)(count, requests, statuses);
-    end_messages();
+int CROSSDOCK_WIDEST(Isend)(const void* from, value_count count, MPI_Datatype type, int to, int tag,
+                            MPI_Comm comm, MPI_Request* request) {
+    if (!mock || !mock->can_use(from))
+        return NEXT(CROSSDOCK_WIDEST(Isend))(from, count, type, to, tag, comm, request);
+    static auto& sent = *new std::list<seen_by_mpi>;
+    const auto& values = sent.emplace_back(see(from, count, type));
+    return NEXT(CROSSDOCK_WIDEST(Isend))(values.data(), count, type, to, tag, comm, request);
+}
+
+// Complete when it returns.
+int CROSSDOCK_WIDEST(Imrecv)(void* to, value_count count, MPI_Datatype type, MPI_Message* message,
+                             MPI_Request* request) {
+    if (!mock || !mock->can_use(to))
+        return NEXT(CROSSDOCK_WIDEST(Imrecv))(to, count, type, message, request);
+    const auto values = see(to, count, type);
+    const int code = NEXT(CROSSDOCK_WIDEST(Imrecv))(values.data(), count, type, message, request);
+    PMPI_Wait(request, MPI_STATUS_IGNORE);
+    values.bring_up();
     return code;
 }
 

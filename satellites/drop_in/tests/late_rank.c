@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
                 MPI_Error_string(code, text, &length);
                 expect("errors told", call, 1, num_told);
                 expect("a timeout that says what is awaited", call, 1,
-                       strstr(text, "rank 0 of ") != NULL && strstr(text, " waits | in ") != NULL);
+                       strstr(text, "rank 0 of ") != NULL && strstr(text, " has waited ") != NULL);
                 MPI_Send(NULL, 0, MPI_INT, last, 0, MPI_COMM_WORLD);
             }
             MPI_Barrier(MPI_COMM_WORLD);
