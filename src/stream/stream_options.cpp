@@ -18,17 +18,17 @@ struct named_scheme {
     const char* name;
 };
 
-constexpr std::array<named_scheme, 6> names{{{stream_scheme::automatic, "auto"},
-                                             {stream_scheme::ww, "ww"},
-                                             {stream_scheme::wps, "wps"},
-                                             {stream_scheme::wsp, "wsp"},
-                                             {stream_scheme::pp, "pp"},
-                                             {stream_scheme::node, "node"}}};
+constexpr std::array<named_scheme, 6> scheme_names{{{stream_scheme::automatic, "auto"},
+                                                    {stream_scheme::ww, "ww"},
+                                                    {stream_scheme::wps, "wps"},
+                                                    {stream_scheme::wsp, "wsp"},
+                                                    {stream_scheme::pp, "pp"},
+                                                    {stream_scheme::node, "node"}}};
 
 }  // namespace
 
 const char* to_string(stream_scheme scheme) noexcept {
-    return std::find_if(names.begin(), names.end(),
+    return std::find_if(scheme_names.begin(), scheme_names.end(),
                         [&](const named_scheme& n) { return n.scheme == scheme; })
         ->name;
 }
@@ -36,7 +36,7 @@ const char* to_string(stream_scheme scheme) noexcept {
 stream_scheme stream_scheme_from_string(std::string_view name) {
     std::string lower(name);
     for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    for (const named_scheme& n : names) {
+    for (const named_scheme& n : scheme_names) {
         if (lower == n.name) return n.scheme;
     }
     throw error(errc::invalid_argument,
