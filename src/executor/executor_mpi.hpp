@@ -56,7 +56,7 @@ class executor final : private background_work,
     explicit executor(const executor_setup& setup);
     executor(const executor&) = delete;
     executor& operator=(const executor&) = delete;
-    ~executor();
+    ~executor() override;
 
     /// @brief Posts receives and sends what needs no arrival; waits for nobody.
     /// @param combine  may be empty if the shared-memory schedule combines nothing

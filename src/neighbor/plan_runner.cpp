@@ -33,6 +33,7 @@ std::vector<word_message> joined(std::vector<std::vector<word_message>> all_to_s
         }
     }
     std::vector<word_message> to_send;
+    to_send.reserve(words_to.size());
     for (auto& [peer, words] : words_to) to_send.push_back({peer, std::move(words)});
     return to_send;
 }
@@ -83,6 +84,7 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
     };
     const auto from_all = [&](auto&& send) {
         std::vector<std::vector<word_message>> all_to_send;
+        all_to_send.reserve(builders.size());
         for (const auto& one : builders) all_to_send.push_back(send(*one));
         return all_to_send;
     };
@@ -251,7 +253,7 @@ std::optional<error> plan_runner::prepare_at_start(direction to, preparation wha
     }
     try {
         if (domains_) agree(comm(), fault);
-        if ((fault = failure())) throw *fault;
+        if (const auto found = failure()) throw *found;
     } catch (...) {
         forget();
         throw;

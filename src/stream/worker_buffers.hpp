@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "crossdock/detail/stream/stream_worker.hpp"
 #include "filling_buffers.hpp"
