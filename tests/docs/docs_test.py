@@ -554,7 +554,7 @@ class Docs(unittest.TestCase):
         declared = with_lines(f"{folder}/verbs.hpp", "void add_info(", declaration)
         listed = with_lines(f"{folder}/verbs.cpp", '    verb_entry{"info"', entry)
         sources = "".join(f'#include "{folder}/{name}.cpp"\n'
-                          for name in ("regions", "verbs", "all_ranks", "output", "program_folder"))
+                          for name in ("regions", "verbs", "help_format", "all_ranks", "output", "program_folder"))
         printed = self.compile({
             f"{folder}/verbs.hpp": declared, f"{folder}/regions.cpp": program, f"{folder}/verbs.cpp": listed,
             "both.cpp": sources + "int main(int argc, char** argv) {\n"

@@ -361,7 +361,7 @@ class BadInput(unittest.TestCase):
                                       r"[0-9.]+ KiB of memory, but may take 10.0 KiB only\n$")
 
     def test_ExchangeThatDoesNotFit(self):
-        self.refuse("the algorithm rma exchanges messages of one size only", MATRIX, "--ranks", 3,
+        self.refuse("the algorithm rma exchanges messages of one size only; take another one", MATRIX, "--ranks", 3,
                     "--topology", "1,2", "--exchange", "--algorithms", "rma")
         done = crossdock("simulate", MATRIX, "--ranks", 16, "--topology", "4x4", "--exchange", "--memory",
                          "10k")

@@ -246,6 +246,7 @@ TEST_F(ArrayCalls, ACommunicatorFreesTheWindowsOfArraysThatWereNotClosed) {
         made.push_back(calls.window);
     };
     for (int k = 0; k < 3; ++k) make();
+    calls.freed.clear();  // that in which MPI's accumulate was tried
     arrays[1]->close();
     make();
     arrays[static_cast<std::size_t>(rank % 2)].reset();

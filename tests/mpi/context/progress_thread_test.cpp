@@ -146,6 +146,7 @@ TEST_F(ProgressThread, AnAbandonedExchangeGoesOn) {
     halo->start(sent, slots);
     MPI_Barrier(MPI_COMM_WORLD);
     halo.reset();
+    EXPECT_THROW(world.close(), error);  // it names what is lost
     world.close();
     EXPECT_FALSE(world.is_open());
 }
