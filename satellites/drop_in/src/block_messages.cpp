@@ -57,7 +57,7 @@ void block_messages::take_received() {
             note(std::current_exception());
             return true;
         }
-        if (!one->is_found()) awaited.push_back(one->where());
+        if (!one->is_found()) append_with_reserve(awaited, one->where());
         return false;
     });
 }

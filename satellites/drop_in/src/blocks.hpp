@@ -72,7 +72,6 @@ class call_side {
     bool is_for_mpi() const noexcept { return is_for_mpi_; }
     /// @brief What packs and unpacks it, if it is in a device's memory; null: MPI.
     const device_copies* copies() const noexcept { return copies_; }
-    void* buffer() const noexcept { return buffer_; }
     /// @brief Where block `i` begins.
     std::byte* begin_of(std::size_t i) const noexcept;
     /// @brief Block `i`. MPI looks at the datatype of an empty one, too.

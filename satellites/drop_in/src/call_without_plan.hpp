@@ -15,10 +15,16 @@ class call_without_plan final : block_messages {
   public:
     /// @param call  borrowed until it is complete
     explicit call_without_plan(const neighbor_call& call);
+    ~call_without_plan() { call_->on->end_messages(along_); }
 
     /// @brief Whether it is complete.
     /// @throws mpi_error  then, if a block has less room than was sent
     bool test() { return test_messages(); }
+
+  private:
+    void prepare();
+
+    tagged_comm along_;
 };
 
 }  // namespace crossdock::drop_in

@@ -31,7 +31,7 @@ constexpr std::size_t most_known_trials = 64;
 constexpr int too_long = -1;  // in place of an alignment
 constexpr int for_mpi = -2;
 constexpr const char* not_on_host = "not host memory";
-int num_graphs = 0;
+std::atomic<int> num_graphs = 0;
 
 // Those that are not freed.
 std::list<std::shared_ptr<graph>>& all_graphs() {
@@ -241,9 +241,7 @@ graph::graph(MPI_Comm user, both_sides sides, bool has_topology, const graph_ter
       sources_(std::move(sides.sources)),
       destinations_(std::move(sides.destinations)) {
     if (is_left_out()) return;
-    is_forced_ = with_reserve(
-        [&] { return asked_untried_route(where(), automatic_route) != automatic_route; });
-    for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
+    for (auto& kind : kinds_) kind.calls = repetition(seat_.at()->is_forced());
 }
 
 MPI_Comm graph::make_twin() const {
@@ -334,6 +332,13 @@ void graph::question::conclude() {
     calls_.conclude(static_cast<std::uint32_t>(votes_));
 }
 
+tagged_comm graph::next_messages() {
+    const auto i = num_without_plan_++ % are_under_way_.size();
+    progress_engine::of_process().wait_until([&] { return !are_under_way_[i]; });
+    are_under_way_[i] = true;
+    return {seat_.at()->messages(), seat_.tag_of(place::message::blocks) + static_cast<int>(i)};
+}
+
 bool graph::may_all(bool may_this) const {
     std::int64_t may = may_this;
     seat_.at()->reduce({&may, 1}, seat_.tag_of(place::message::votes), place::least);
@@ -360,9 +365,12 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
     if (alignment < 0) return leave(alignment == too_long ? "too long to try" : not_on_host);
     std::optional<known_trial> before;
     auto& trials = seat_.at()->trials();
-    if (number >= 0) before = trials[static_cast<std::size_t>(number)];
+    // Of a graph without a report the facts were not kept.
+    if (number >= 0 && (facts == nullptr || trials[static_cast<std::size_t>(number)].facts))
+        before = trials[static_cast<std::size_t>(number)];
     // Of persistent requests of MPI's own those ranks would have to be told that have no neighbors.
-    const bool is_given = is_forced_ || (form == call_form::persistent && !has_all_ranks());
+    const bool is_forced = seat_.at()->is_forced();
+    const bool is_given = is_forced || (form == call_form::persistent && !has_all_ranks());
     const auto is_to_be_used = [&](const trial_seconds& trial) { return is_given || wins(trial); };
     std::unique_ptr<planned_exchange> made;
     if (!before || is_to_be_used(before->seconds)) {
@@ -404,7 +412,7 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
                              before->seconds));
             });
             found->is_used = is_used;
-            found->why = is_forced_              ? "asked for"
+            found->why = is_forced               ? "asked for"
                          : wins(before->seconds) ? "faster than MPI"
                          : is_used               ? "ranks without neighbors"
                                                  : "not faster than MPI";
@@ -431,8 +439,11 @@ std::uint64_t graph::hash_of(const layouts_seen& layout, block_kind kind, call_f
     }
     words.add(std::span(destinations_.ranks));
     words.add(std::span(sources_.ranks));
-    const std::array terms{static_cast<int>(kind), static_cast<int>(form),
-                           static_cast<int>(has_topology_), int{layout.send_copies != nullptr},
+    const std::array terms{static_cast<int>(kind),
+                           static_cast<int>(form),
+                           static_cast<int>(has_topology_),
+                           static_cast<int>(exchanges_by_messages(form)),
+                           int{layout.send_copies != nullptr},
                            int{layout.receive_copies != nullptr}};
     words.add(std::span<const int>(terms));
     return words.value();
@@ -444,6 +455,7 @@ trial_seconds graph::compare_with_mpi(planned_exchange& made, const layouts_seen
     opponent mpi{seat_.at()->messages(), has_topology_,         kind == block_kind::equal,
                  layout.send_copies,     layout.receive_copies, {}};
     const auto self = shared_from_this();
+    where().comm().wait_for_all();
     if (exchanges_by_messages(form)) {
         mpi.by_messages = [&](call_side sends, call_side receives) {
             const neighbor_call call{self, std::move(sends), std::move(receives), kind};

@@ -72,12 +72,11 @@ class graph : public std::enable_shared_from_this<graph> {
     const neighbors& destinations() const noexcept { return destinations_; }
     /// @pre not `is_left_out()`
     const context& where() const noexcept { return seat_.at()->where(); }
-    /// @brief For the messages of the next call without a plan; none of the last such calls has their tag.
-    tagged_comm next_messages() noexcept {
-        return {seat_.at()->messages(),
-                seat_.tag_of(place::message::blocks) +
-                    static_cast<int>(num_without_plan_++ % place::num_tags_of_blocks)};
-    }
+    /// @brief For the messages of the next call without a plan, whose tag no other call under way has. Leaves the body
+    /// that runs until the tag is free.
+    tagged_comm next_messages();
+    /// @brief The call is over.
+    void end_messages(const tagged_comm& of) noexcept { are_under_way_[number_of(of)] = false; }
     /// @brief Whether calls that are left to MPI are messages of their own; otherwise MPI's function does them on the
     /// user's communicator.
     bool exchanges_by_messages(call_form form) const noexcept {
@@ -242,8 +241,12 @@ class graph : public std::enable_shared_from_this<graph> {
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;
     int num_plans_ = 0;
-    unsigned num_without_plan_ = 0;  // of calls
-    bool is_forced_ = false;         // a route was asked for
+    std::size_t number_of(const tagged_comm& of) const noexcept {
+        return static_cast<std::size_t>(of.tag - seat_.tag_of(place::message::blocks));
+    }
+
+    std::size_t num_without_plan_ = 0;  // of calls
+    std::array<bool, place::num_tags_of_blocks> are_under_way_{};
     std::array<kind_state, 3> kinds_;
 };
 

@@ -156,8 +156,7 @@ std::optional<place::seat> place::take_seat(MPI_Comm user, std::span<const rank_
     if (!has_neighbors) return seat();
     std::unique_ptr<place> made;
     try {
-        made.reset(
-            with_reserve([&, &mine = who] { return new place(messages, std::move(mine), key); }));
+        made.reset(with_reserve([&] { return new place(messages, who, key); }));
     } catch (...) {
         PMPI_Comm_free(&messages);
         throw;
@@ -165,9 +164,11 @@ std::optional<place::seat> place::take_seat(MPI_Comm user, std::span<const rank_
     {
         const std::lock_guard alone(one_thread);
         known = made.get();
-        (with_reserve([&]() -> auto& { return all().emplace_back(); }) = std::move(made));
+        // Where several threads have made a place of the same ranks, the newest is found.
+        with_reserve([&] { all().emplace(all().begin()); });
+        all().front() = std::move(made);
     }
-    return seat(*known, known->next_number_++);
+    return seat(*known, 0);
 }
 
 place::place(MPI_Comm messages, identity who, std::int64_t key)
@@ -176,8 +177,8 @@ place::place(MPI_Comm messages, identity who, std::int64_t key)
       key_(key),
       where_(context_for(messages, who_.regions)) {
     make_communicators(where_);
-    with_reserve(
-        [&] { static_cast<void>(asked_untried_route(where_, automatic_route)); });  // read once
+    is_forced_ = with_reserve(
+        [&] { return asked_untried_route(where_, automatic_route) != automatic_route; });
 }
 
 // Graphs that the program has not freed still know them.

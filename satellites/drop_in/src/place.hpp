@@ -34,7 +34,7 @@ class place {
   public:
     /// @brief Of the messages of one graph, so that those of different kinds never meet.
     enum class message { votes, questions, blocks };
-    /// @brief Calls that are under way at a time need as many.
+    /// @brief So many calls without a plan can be under way at a time.
     static constexpr int num_tags_of_blocks = 62;
 
     /// @brief A graph's part of a place: its tags, which no other graph has as long as this one lives.
@@ -78,6 +78,8 @@ class place {
     /// @brief For messages with the tags of seats; in set-ups also for collective calls.
     MPI_Comm messages() const noexcept { return messages_; }
     std::vector<known_trial>& trials() noexcept { return trials_; }
+    /// @brief Whether the environment names a route.
+    bool is_forced() const noexcept { return is_forced_; }
     /// @brief Frees a communicator with the place.
     void free_at_end(MPI_Comm comm) { append_with_reserve(kept_, comm); }
 
@@ -106,9 +108,10 @@ class place {
     identity who_;
     std::int64_t key_;
     context where_;
+    bool is_forced_ = false;
     std::vector<known_trial> trials_;
     std::vector<MPI_Comm> kept_;
-    std::int64_t next_number_ = 0;
+    std::int64_t next_number_ = 1;  // the first graph has 0
     std::set<std::int64_t> taken_numbers_;
 };
 

@@ -23,10 +23,14 @@ void take_strays() {
         const auto some = kept.lock();
         if (!some) return true;
         std::erase_if(*some, [](const auto& one) {
-            return one->has_come([&](count_t num_bytes) {
-                resize_with_reserve(one->packed, static_cast<std::size_t>(num_bytes));
-                return one->packed_values();
-            });
+            try {
+                return one->has_come([&](count_t num_bytes) {
+                    resize_with_reserve(one->packed, static_cast<std::size_t>(num_bytes));
+                    return one->packed_values();
+                });
+            } catch (...) {
+                return true;  // nobody waits for it
+            }
         });
         return some->empty();
     });

@@ -12,8 +12,9 @@ namespace crossdock::drop_in {
 
 /// @brief A call that goes along a plan.
 ///
-/// Blocks that the plan cannot carry, since they do not have the planned length, go from rank to rank beside it: the sender knows which, and the receiver learns it from the plan. If CROSSDOCK_VERIFY is set, the blocks
-/// that the plan carries are sent again, and what comes is compared with what the plan brought.
+/// Blocks that the plan cannot carry, since they do not have the planned length, go from rank to rank beside it: the
+/// sender knows which, and the receiver learns it from the plan. If CROSSDOCK_VERIFY is set, the blocks that the plan
+/// carries are sent again, and what comes is compared with what the plan brought.
 ///
 /// A rank that fails before it starts takes part with nothing. A rank that lacks something by another's failure cannot
 /// know which blocks were sent beside the plan. It takes what comes in its later calls.

@@ -57,11 +57,13 @@ struct bytes_side {
 
     // As a call of the program describes it.
     call_side as_called(bool is_shared) {
-        std::vector<block> blocks;
-        blocks.reserve(offsets.size());
-        for (std::size_t i = 0; i < offsets.size(); ++i)
-            blocks.push_back({offsets[i], counts[i], MPI_BYTE});
-        return {data(), std::move(blocks), is_shared};
+        return with_reserve([&]() -> call_side {
+            std::vector<block> blocks;
+            blocks.reserve(offsets.size());
+            for (std::size_t i = 0; i < offsets.size(); ++i)
+                blocks.push_back({offsets[i], counts[i], MPI_BYTE});
+            return {data(), std::move(blocks), is_shared};
+        });
     }
 
     std::byte* data() { return on_device ? on_device->get() : on_host.data(); }

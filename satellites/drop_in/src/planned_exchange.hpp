@@ -99,8 +99,6 @@ class planned_exchange {
     const crossdock::plan& plan() const noexcept { return instances_.front().exchange_.plan(); }
     /// @brief Whether calls may have other lengths.
     bool may_differ() const noexcept { return marked_ != marked_edges::none; }
-    /// @brief For messages beside its exchanges.
-    MPI_Comm comm() const { return comm_->get(); }
 
     /// @brief Does a few exchanges of unspecified bytes along the plan and a few by MPI.
     /// @par Collective

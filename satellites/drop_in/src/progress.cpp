@@ -78,14 +78,6 @@ progress_place progress_engine::place_here() {
     return is_single_threaded() ? progress_place::intercepted : progress_place::exchanges;
 }
 
-bool progress_engine::has_one_maker() {
-#ifdef OPEN_MPI
-    return true;
-#else
-    return is_single_threaded();
-#endif
-}
-
 bool progress_engine::take_access() noexcept {
     if (is_taken_.load(std::memory_order_relaxed) ||
         is_taken_.exchange(true, std::memory_order_acquire))

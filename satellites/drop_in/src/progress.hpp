@@ -95,9 +95,6 @@ class progress_engine final : private suspension {
         while (!condition()) suspend();
     }
 
-    /// @brief Whether one thread alone makes communicators with exchanges.
-    static bool has_one_maker();
-
     /// @brief Waits until no rank of a graph sets something up in another call. It lasts until `end_blocking`, or the
     /// end of the body that runs.
     /// @pre all ranks are in the call: one that is not there yet may be busy with another that this rank makes only

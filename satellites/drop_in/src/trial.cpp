@@ -43,6 +43,8 @@ void reduce(const communicator& comm, void* values, int count, MPI_Datatype type
 trial_seconds compare(const communicator& comm, const std::function<void()>& by_plan,
                       const std::function<void()>& by_mpi) {
     // Ranks that are early in one exchange wait in the next: only several in a row tell what one takes.
+    std::vector<std::array<double, 2>> seconds;
+    with_reserve([&] { seconds.reserve(num_rounds); });
     comm.wait_for_all();
     by_plan();
     by_mpi();
@@ -50,7 +52,6 @@ trial_seconds compare(const communicator& comm, const std::function<void()>& by_
     reduce(comm, &first, 1, MPI_DOUBLE, MPI_MAX);
     const int in_a_row = std::clamp(static_cast<int>(seconds_in_a_row / (first / 2)),
                                     fewest_in_a_row, most_in_a_row);
-    std::vector<std::array<double, 2>> seconds;
     const auto add_rounds = [&](int number) {
         const auto first_new = seconds.size();
         for (int i = 0; i < number; ++i)
