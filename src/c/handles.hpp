@@ -89,7 +89,9 @@ void check_start(Object& to_start, bool is_reverse, const std::size_t& item_byte
 template <class Handle, class Body>
 crossdock_status guarded(const Handle* handle, Body&& body,
                          const char* function = __builtin_FUNCTION()) noexcept {
-    const watched_wait now(function);
+    std::optional<watched_wait> now;
+    if (watchdog::is_on.load(std::memory_order_relaxed)) [[unlikely]]
+        now.emplace(function);
     try {
         body();
         return CROSSDOCK_SUCCESS;
@@ -184,11 +186,13 @@ crossdock_status give_duplicate(const Handle* handle, const char* what, Handle**
 
 /// @brief Gives a number through `result`; errors as of `guarded`.
 template <class Handle, class Number, class Query>
-crossdock_status give_number(const Handle* handle, Number* result, Query&& query) noexcept {
-    return guarded(handle, [&] {
+crossdock_status give_number(const Handle* handle, Number* result, Query&& query,
+                             const char* function = __builtin_FUNCTION()) noexcept {
+    const auto body = [&] {
         require(result, "result");
         *result = static_cast<Number>(query());
-    });
+    };
+    return guarded(handle, body, function);
 }
 template <class Number, class Query>
 crossdock_status give_number(Number* result, Query&& query) noexcept {

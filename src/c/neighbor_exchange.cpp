@@ -298,16 +298,16 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_arrays(
         auto& to_start = value_of(exchange, "exchange");
         std::size_t item_bytes = 0;
         std::span<const std::byte> from, to;
-        crossdock::datatype_combination by{};
+        crossdock::combine_function by;
         check_start(to_start, true, item_bytes, [&] {
             item_bytes = bytes_of_items(values_per_item, datatype);
             throw_any(fault);
             from = bytes_of(slots, num_slots, item_bytes, "slots");
             to = bytes_of(items, num_items, item_bytes, "items");
-            by = crossdock::combination_of(datatype, operation, values_per_item);
+            by = crossdock::combination_of(datatype, operation, values_per_item)
+                     .items(values_per_item);
         });
-        to_start.start_reverse_bytes(from, writable(items, to), item_bytes,
-                                     std::move(by).items(values_per_item));
+        to_start.start_reverse_bytes(from, writable(items, to), item_bytes, std::move(by));
     });
 }
 
@@ -341,7 +341,7 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_fields(
         std::size_t value_bytes = 0, item_bytes = 0;
         std::vector<std::span<const std::byte>> from;
         std::vector<std::span<std::byte>> to;
-        crossdock::datatype_combination by{};
+        crossdock::combine_function by;
         check_start(to_start, true, item_bytes, [&] {
             value_bytes = bytes_of_items(1, datatype);
             item_bytes = value_bytes * array(slots, num_fields, "slots").size();
@@ -349,9 +349,9 @@ crossdock_status crossdock_neighbor_exchange_start_reverse_fields(
             from = fields_of<const std::byte>(slots, num_fields, p.num_slots(), value_bytes,
                                               "a field");
             to = fields_of<std::byte>(items, num_fields, p.num_items(), value_bytes, "a field");
-            by = crossdock::combination_of(datatype, operation, num_fields);
+            by = crossdock::combination_of(datatype, operation, num_fields).items(num_fields);
         });
-        to_start.start_reverse_fields_bytes(from, to, value_bytes, std::move(by).items(num_fields));
+        to_start.start_reverse_fields_bytes(from, to, value_bytes, std::move(by));
     });
 }
 

@@ -837,13 +837,14 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
 void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Datatype datatype,
                                       MPI_Op operation) {
     const watched_start now(state().watch.get());
-    datatype_combination by{};
-    state().require(direction::reverse, by.extent, [&] {
-        by.extent = static_cast<std::size_t>(datatype_layout(datatype).extent);
+    std::size_t extent = 0;
+    combine_function combine;
+    state().require(direction::reverse, extent, [&] {
+        extent = static_cast<std::size_t>(datatype_layout(datatype).extent);
         check_arrays(plan(), items, slots);
-        by = combination_of(datatype, operation);
+        combine = combination_of(datatype, operation).items();
     });
-    state().start(direction::reverse, slots, items, by.extent, std::move(by).items());
+    state().start(direction::reverse, slots, items, extent, std::move(combine));
 }
 
 bool neighbor_exchange::is_active() const noexcept { return state_ && state_->active; }
