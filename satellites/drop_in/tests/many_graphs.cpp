@@ -5,6 +5,7 @@
 #ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
 #include <mpi-ext.h>
 #endif
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -202,6 +203,37 @@ void try_kind(world& in, const maker& by, kind what, form how, int num_calls) {
     add(all, by, what, how, 2, num_calls);
 }
 
+// More calls than there are tags for, and one rank that is late: each call gets its own blocks.
+void start_many_calls(world& in, const maker& by) {
+    constexpr int num_calls = 300;
+    MPI_Comm comm = by.make(kind::ring);
+    std::vector<std::array<int, 2>> sent(num_calls), received(num_calls, {-1, -1});
+    std::vector<MPI_Request> requests(num_calls, MPI_REQUEST_NULL);
+    if (in.rank == in.num_ranks - 1) usleep(20000);
+    for (std::size_t call = 0; call < num_calls; ++call) {
+        const int first = 1000 * static_cast<int>(call) + 2 * in.rank;
+        sent[call] = {first, first + 1};
+        MPI_Ineighbor_alltoall(sent[call].data(), 1, MPI_INT, received[call].data(), 1, MPI_INT,
+                               comm, &requests[call]);
+    }
+    MPI_Waitall(num_calls, requests.data(), MPI_STATUSES_IGNORE);
+    const int before = (in.rank + in.num_ranks - 1) % in.num_ranks,
+              after = (in.rank + 1) % in.num_ranks;
+    for (std::size_t call = 0; call < num_calls; ++call) {
+        const int first = 1000 * static_cast<int>(call);
+        // From the rank after comes its block for the one before; with two ranks or one, both come from one.
+        const bool is_right =
+            in.num_ranks > 2
+                ? received[call] == std::array{first + 2 * after + 1, first + 2 * before}
+                : received[call][0] / 1000 == static_cast<int>(call) &&
+                      received[call][1] / 1000 == static_cast<int>(call);
+        in.expect(is_right, "call " + std::to_string(call) + " of many brought " +
+                                std::to_string(received[call][0]) + " and " +
+                                std::to_string(received[call][1]));
+    }
+    MPI_Comm_free(&comm);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -212,6 +244,7 @@ int main(int argc, char** argv) {
             for (const auto what :
                  {kind::ring, kind::without_last, kind::of_some_ranks, kind::grid, kind::all_ranks})
                 for (const int num_calls : {0, 2, 20}) try_kind(in, by, what, how, num_calls);
+        start_many_calls(in, by);
         if (by.some != MPI_COMM_NULL) MPI_Comm_free(&by.some);
     });
 }
