@@ -17,6 +17,7 @@
 #include "call_without_plan.hpp"
 #include "crossdock/detail/base/word_hash.hpp"
 #include "crossdock/extend.hpp"
+#include "planned_call.hpp"
 #include "polling.hpp"
 #include "record.hpp"
 #include "trial.hpp"
@@ -385,12 +386,18 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
             const auto marked = form == call_form::persistent ? marked_edges::none
                                 : has_topology_               ? marked_edges::every
                                                               : marked_edges::full;
+            // Once: without memory the plan is begun again on one rank alone.
+            tag_block tags;
+            if (marked != marked_edges::none || planned_call::verifies())
+                tags = where().comm().reserve_tags(planned_exchange::num_tags_each *
+                                                   static_cast<int>(depth));
             made = with_reserve([&] {
                 return std::make_unique<planned_exchange>(
                     where(), destinations_.ranks, sources_.ranks,
                     call_layout{layout.sends, layout.receives}, kind == block_kind::shared,
                     alignment, marked, depth);
             });
+            made->set_tags(std::move(tags));
         } catch (const error& fault) {
             // What MPI is to say of counts that do not match, MPI says.
             if (fault.code() == errc::count_mismatch) return leave("counts do not match");

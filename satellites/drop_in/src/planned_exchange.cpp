@@ -13,7 +13,6 @@
 #include "crossdock/extend.hpp"
 #include "own_functions.hpp"
 #include "own_request.hpp"
-#include "planned_call.hpp"
 #include "progress.hpp"
 #include "trial.hpp"
 
@@ -171,9 +170,6 @@ planned_exchange::planned_exchange(const context& where, std::span<const rank_t>
     const auto p = pattern_of(where.rank(), where.num_ranks(), destinations, sends, sources,
                               receives, alignment);
     instances_.reserve(depth);
-    // From here on a rank without memory fails with all others.
-    if (may_differ() || planned_call::verifies())
-        tags_ = comm_->reserve_tags(static_cast<int>(instance::num_tags * depth));
     instances_.emplace_back(neighbor_exchange(where, p, options_of(alignment)), *this, 0);
     const bool is_trying = instances_.front().exchange_.is_trying();
     if (!is_trying && marked_ != marked_edges::every) return;

@@ -97,6 +97,10 @@ class planned_exchange {
     const call_layout& layout() const noexcept { return layout_; }
     /// @brief The plan; its layout is in items.
     const crossdock::plan& plan() const noexcept { return instances_.front().exchange_.plan(); }
+    /// @brief How many tags an object needs for each exchange that can be under way.
+    static constexpr int num_tags_each = 64;
+    /// @param tags  for messages beside its exchanges
+    void set_tags(tag_block tags) noexcept { tags_ = std::move(tags); }
     /// @brief Whether calls may have other lengths.
     bool may_differ() const noexcept { return marked_ != marked_edges::none; }
 
@@ -160,8 +164,8 @@ class planned_exchange {
 
       private:
         friend class planned_exchange;
-        static constexpr std::size_t num_turns = 32;  // that tags take
-        static constexpr std::size_t num_tags = 2 * num_turns;
+        static constexpr std::size_t num_tags = num_tags_each;
+        static constexpr std::size_t num_turns = num_tags / 2;  // that tags take
         // Of so many exchanges. Ranks that are ahead must not have begun to use the tags again.
         static constexpr std::size_t num_kept = 4;
 
