@@ -67,7 +67,6 @@ class call_side {
     /// far apart, or are in a device's memory.
     const side_layout& layout() const noexcept { return layout_; }
     std::span<const block> blocks() const noexcept { return blocks_; }
-    bool is_shared() const noexcept { return is_shared_; }
     /// @brief Whether it is in memory that only MPI may read and write.
     bool is_for_mpi() const noexcept { return is_for_mpi_; }
     /// @brief What packs and unpacks it, if it is in a device's memory; null: MPI.

@@ -6,11 +6,11 @@
 
 namespace crossdock::drop_in {
 
-/// @brief A message for each edge, as MPI sends them; with all ranks, most of which may have nothing for each other, for
-/// each block that is not empty.
+/// @brief A message for each edge, as MPI sends them; with all ranks, most of which may have nothing for each other,
+/// for each block that is not empty.
 ///
-/// When a call has its turn, the program may have made other collective calls on its communicator, so that MPI's function
-/// can no longer be called there.
+/// When a call has its turn, the program may have made other collective calls on its communicator, so that MPI's
+/// function can no longer be called there.
 class call_without_plan final : block_messages {
   public:
     /// @param call  borrowed until it is complete

@@ -34,8 +34,8 @@ struct graph_terms {
 
 /// @brief What the drop-in keeps with a communicator that has a topology.
 ///
-/// Ranks without neighbors are no ranks of it: each of them has a graph of its own, which has no place, and nothing waits
-/// for them once it is made. The others are numbered anew.
+/// Ranks without neighbors are no ranks of it: each of them has a graph of its own, which has no place, and nothing
+/// waits for them once it is made. The others are numbered anew.
 class graph : public std::enable_shared_from_this<graph> {
   public:
     /// @brief Makes it and keeps it with `user`, unless the thread or the topology allows no exchanges of ours here;
@@ -178,8 +178,8 @@ class graph : public std::enable_shared_from_this<graph> {
                                                 call_form form, std::size_t depth,
                                                 call_facts* facts);
 
-    /// @brief Frees a communicator, and in the background what is kept with it, once nothing of this rank's is under way
-    /// and its persistent requests are freed. No other rank is asked. If MPI refuses, nothing has changed.
+    /// @brief Frees a communicator, and in the background what is kept with it, once nothing of this rank's is under
+    /// way and its persistent requests are freed. No other rank is asked. If MPI refuses, nothing has changed.
     /// @param own  MPI's function that frees it
     static int free_with(MPI_Comm* user, int (*own)(MPI_Comm*));
     /// @brief MPI has freed the user's communicator.

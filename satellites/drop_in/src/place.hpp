@@ -56,7 +56,8 @@ class place {
         std::int64_t number_ = 0;
     };
 
-    /// @brief Takes a seat for a new graph in the place of those ranks of `user` that have neighbors, or in a new place.
+    /// @brief Takes a seat for a new graph in the place of those ranks of `user` that have neighbors, or in a new
+    /// place.
     /// @param members        these ranks, in ascending order
     /// @param has_neighbors  this one is among them; otherwise its seat is nowhere
     /// @param key            the same on all ranks, and not that of another place

@@ -75,8 +75,8 @@ enum class marked_edges {
 ///
 /// With two objects two exchanges can be under way; a third one waits for the first.
 ///
-/// A sender whose block is not as long as planned cannot know whether its receiver's is, nor the other way round. So the
-/// sender puts a *mark* where the block begins in the plan, and sends the block alone. A block that begins with the
+/// A sender whose block is not as long as planned cannot know whether its receiver's is, nor the other way round. So
+/// the sender puts a *mark* where the block begins in the plan, and sends the block alone. A block that begins with the
 /// mark by chance is sent alone, too. A receiver that finds the mark takes the block alone; otherwise the planned bytes
 /// have come, whatever it has room for. They come to memory of the plan first, since a block that comes alone may be
 /// shorter and then leaves what is behind it as it was.
@@ -156,8 +156,8 @@ class planned_exchange {
 
         /// @brief For messages beside this exchange, with two tags that no other one that may be under way has.
         tagged_comm beside() const;
-        /// @brief Of this exchange, which has failed: messages that may still come, for which nobody waits. They are kept
-        /// for a few exchanges.
+        /// @brief Of this exchange, which has failed: messages that may still come, for which nobody waits. They are
+        /// kept for a few exchanges.
         void keep_strays(std::shared_ptr<messages_beside> all) noexcept {
             strays_[num_exchanges_ % num_kept] = std::move(all);
         }
