@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/extend.hpp"
 
 namespace crossdock::drop_in {
@@ -45,7 +46,7 @@ bool planned_call::verifies() {
 
 planned_call::planned_call(const neighbor_call& call, planned_exchange::instance& along,
                            sides_as_planned are) noexcept
-    : block_messages(call), along_(&along), are_(are) {
+    : call_(&call), along_(&along), are_(are) {
     try {
         along.give(call.sends, are.sends);
         if (verifies() || !along.sent_alone().empty()) pack();
@@ -61,7 +62,7 @@ void planned_call::pack() {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
         const bool is_again = !std::ranges::binary_search(alone, i);
         if (is_again && (!verifies() || lengths[i] == 0)) continue;
-        auto& one = add(sent_, call_->on->destinations(), i, along_->beside(), is_again);
+        auto& one = add(sent_, call_->on->destinations(), i, is_again);
         if (is_again || side.copies() != nullptr)
             one.packed = with_reserve([&] { return side.read(i, lengths[i]); });
     }
@@ -71,7 +72,9 @@ void planned_call::start() noexcept {
     try {
         along_->start(call_->receives, are_.receives, failure_);
         is_along_ = true;
-        send_all();
+        for (const auto& one : sent_)
+            one->send(one->packed.empty() ? call_->sends.values_of(one->block())
+                                          : one->packed_values());
     } catch (...) {
         if (is_along_) return note(std::current_exception());
         sent_.clear();
@@ -87,7 +90,7 @@ void planned_call::receive() {
     for (std::size_t i = 0; i < planned.size(); ++i) {
         const bool is_again = !std::ranges::binary_search(alone, i);
         if (is_again && (!verifies() || planned[i] == 0)) continue;
-        add(received_, call_->on->sources(), i, along_->beside(), is_again);
+        add(received_, call_->on->sources(), i, is_again);
     }
 }
 
@@ -162,11 +165,89 @@ void planned_call::keep_strays() {
     const auto all = with_reserve([] { return std::make_shared<messages_beside>(); });
     const auto& sources = call_->on->sources();
     for (std::size_t i = 0; i < sources.ranks.size(); ++i) {
-        add(*all, sources, i, along_->beside(), false);
-        if (verifies()) add(*all, sources, i, along_->beside(), true);
+        add(*all, sources, i, false);
+        if (verifies()) add(*all, sources, i, true);
     }
     append_with_reserve(all_strays(), all);
     along_->keep_strays(all);
+}
+
+message_beside& planned_call::add(messages_beside& to, const neighbors& all, std::size_t i,
+                                  bool is_again) const {
+    const auto [comm, tag] = along_->beside();
+    const message_place where{comm, all.ranks[i], tag + (is_again ? 1 : 0)};
+    return *with_reserve([&]() -> auto& {
+        return to.emplace_back(std::make_unique<message_beside>(where, i, is_again));
+    });
+}
+
+// Whether all that go beside the plan are complete. Throws `failure_` then, if there is one.
+bool planned_call::test_messages() {
+    std::erase_if(sent_, [&](const auto& one) {
+        try {
+            return one->is_sent();
+        } catch (...) {
+            note(std::current_exception());
+            return true;
+        }
+    });
+    if (!received_.empty()) take_received();
+    if (!sent_.empty() || !received_.empty()) return false;
+    if (failure_) std::rethrow_exception(failure_);
+    return true;
+}
+
+// A block has less room than was sent.
+void planned_call::note_truncation() noexcept {
+    note(std::make_exception_ptr(mpi_error(MPI_ERR_TRUNCATE, "MPI_Neighbor_alltoallw")));
+}
+
+// Of several from one rank, only the first that has not been found is looked for.
+void planned_call::take_received() {
+    std::vector<message_place> awaited;
+    std::erase_if(received_, [&](const auto& one) {
+        const auto is_same = [&](const message_place& other) {
+            return other.peer == one->where().peer && other.tag == one->where().tag;
+        };
+        if (!one->is_found() && std::ranges::any_of(awaited, is_same)) return false;
+        try {
+            if (one->has_come([&](count_t num_bytes) { return memory_for(*one, num_bytes); })) {
+                end(*one);
+                return true;
+            }
+        } catch (...) {
+            note(std::current_exception());
+            return true;
+        }
+        if (!one->is_found()) append_with_reserve(awaited, one->where());
+        return false;
+    });
+}
+
+// What is too long for its block comes to memory of its own.
+typed_values planned_call::memory_for(message_beside& one, count_t num_bytes) const {
+    const auto& side = call_->receives;
+    const bool is_too_long = num_bytes > side.layout().lengths[one.block()];
+    if (!one.is_again() && side.copies() == nullptr && !is_too_long)
+        return side.values_of(one.block());
+    resize_with_reserve(one.packed, static_cast<std::size_t>(num_bytes));
+    return one.packed_values();
+}
+
+void planned_call::end(const message_beside& one) {
+    const auto& side = call_->receives;
+    const bool is_too_long = one.num_bytes() > side.layout().lengths[one.block()];
+    if (one.is_again())
+        compare(one);
+    else if (is_too_long)
+        note_truncation();
+    else if (side.copies() != nullptr)
+        side.write(one.block(), one.packed.data(), one.num_bytes());
+}
+
+// Only the first failure is told.
+void planned_call::note(std::exception_ptr why) noexcept {
+    if (!failure_) failure_ = std::move(why);
 }
 
 }  // namespace crossdock::drop_in

@@ -6,7 +6,8 @@
 
 #include <exception>
 
-#include "block_messages.hpp"
+#include "message_beside.hpp"
+#include "neighbor_call.hpp"
 
 namespace crossdock::drop_in {
 
@@ -18,7 +19,7 @@ namespace crossdock::drop_in {
 ///
 /// A rank that fails before it starts takes part with nothing. A rank that lacks something by another's failure cannot
 /// know which blocks were sent beside the plan. It takes what comes in its later calls.
-class planned_call final : block_messages {
+class planned_call {
   public:
     using sides_as_planned = planned_exchange::instance::sides_as_planned;
 
@@ -29,6 +30,9 @@ class planned_call final : block_messages {
                  sides_as_planned are) noexcept;
     planned_call(const neighbor_call& call, planned_exchange::instance& along) noexcept
         : planned_call(call, along, along.lies_as_planned(call.sends, call.receives)) {}
+
+    planned_call(const planned_call&) = delete;
+    planned_call& operator=(const planned_call&) = delete;
 
     /// @brief Whether CROSSDOCK_VERIFY is set.
     static bool verifies();
@@ -48,13 +52,26 @@ class planned_call final : block_messages {
     void receive();
     template <class End>
     bool end_by(End&& end_exchange);
-    void compare(const message_beside& one) const override;
     void fail(std::exception_ptr why) noexcept;
     void keep_strays();
 
+    // The message of block `i`, with the next tag if the block is to be compared.
+    message_beside& add(messages_beside& to, const neighbors& all, std::size_t i,
+                        bool is_again) const;
+    bool test_messages();
+    void take_received();
+    typed_values memory_for(message_beside& one, count_t num_bytes) const;
+    void end(const message_beside& one);
+    void compare(const message_beside& one) const;
+    void note(std::exception_ptr why) noexcept;
+    void note_truncation() noexcept;
+
+    const neighbor_call* call_;
     planned_exchange::instance* along_;
     sides_as_planned are_;
     bool is_along_ = false;  // the exchange is under way
+    messages_beside sent_, received_;
+    std::exception_ptr failure_;
 };
 
 }  // namespace crossdock::drop_in

@@ -112,8 +112,8 @@ void progress_engine::ask_mpi_to_call() {
     }
 #endif
     find_register()([]() -> int {
-        if (is_any_under_way()) of_process().advance();
-        return 0;
+        // Open MPI yields after a round without events, also if a request has completed here or it has yielded in it.
+        return is_any_under_way() && of_process().advance() ? 1 : 0;
     });
 }
 
@@ -154,13 +154,15 @@ void progress_engine::forget(watched& one) {
 }
 
 void progress_engine::run_until(const std::function<bool()>& condition) {
-    for (int round = 0;; ++round, std::this_thread::yield()) {
+    for (int round = 0;; ++round) {
         {
             const access alone;
             if (condition()) return;
             advance_all();
             if (condition()) return;
+            if (has_tested_) continue;
         }
+        std::this_thread::yield();
         // What is under way makes MPI progress itself, but for what ranks tell each other in shared memory.
         if (round % rounds_between_probes != 0) continue;
         int is_there = 0;
@@ -168,14 +170,18 @@ void progress_engine::run_until(const std::function<bool()>& condition) {
     }
 }
 
-void progress_engine::advance() {
-    if (num_under_way_.load(std::memory_order_relaxed) == 0 || !take_access()) return;
+bool progress_engine::advance() {
+    const auto before = num_under_way_.load(std::memory_order_relaxed);
+    if (before == 0 || !take_access()) return false;
     advance_all();
+    const bool has_tested = has_tested_;
     is_inside_ = false;
     is_taken_.store(false, std::memory_order_release);
+    return has_tested || num_under_way_.load(std::memory_order_relaxed) < before;
 }
 
 void progress_engine::advance_all() {
+    has_tested_ = false;
     std::erase_if(watched_, [](watched* one) { return one->advance(); });
     for (auto at = fibers_.begin(); at != fibers_.end();) {
         const auto one = at++;

@@ -128,7 +128,11 @@ class progress_engine final : private suspension {
     };
 
     /// @brief One piece of everything that is under way; nothing if a thread has access.
-    void advance();
+    /// @return whether something has completed, or MPI has tested for it in vain
+    bool advance();
+
+    /// @brief MPI has tested a request in vain, and so made progress and yielded as it does in its own waits.
+    void count_test() noexcept { has_tested_ = true; }
 
     /// @brief Whether `advance` has something to do.
     static bool is_any_under_way() noexcept {
@@ -165,6 +169,7 @@ class progress_engine final : private suspension {
     running* current_ = nullptr;
     const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
     bool is_asked_ = false;           // MPI calls
+    bool has_tested_ = false;         // since all were advanced the last time
     int num_abstentions_ = 0;
     static inline bool is_finalizing_ = false;
     static inline constinit std::atomic<std::size_t> num_under_way_ = 0;

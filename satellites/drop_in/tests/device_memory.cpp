@@ -69,9 +69,9 @@ int CROSSDOCK_WIDEST(Isend)(const void* from, value_count count, MPI_Datatype ty
     return NEXT(CROSSDOCK_WIDEST(Isend))(seen_by_mpi(from), count, type, to, tag, comm, request);
 }
 
-int CROSSDOCK_WIDEST(Imrecv)(void* to, value_count count, MPI_Datatype type, MPI_Message* message,
-                             MPI_Request* request) {
-    return NEXT(CROSSDOCK_WIDEST(Imrecv))(seen_by_mpi(to), count, type, message, request);
+int CROSSDOCK_WIDEST(Irecv)(void* to, value_count count, MPI_Datatype type, int from, int tag,
+                            MPI_Comm comm, MPI_Request* request) {
+    return NEXT(CROSSDOCK_WIDEST(Irecv))(seen_by_mpi(to), count, type, from, tag, comm, request);
 }
 
 int PMPI_Neighbor_alltoall(const void* from, int sent, MPI_Datatype sent_type, void* to,
