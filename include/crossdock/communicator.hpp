@@ -8,7 +8,6 @@
 #include <list>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <typeinfo>
 #include <utility>

@@ -65,6 +65,17 @@ void run_collective(const communicator& comm, Begin&& begin) {
     comm.wait(request);
 }
 
+/// @brief Reduces `count` values of all ranks in place.
+/// @par Collective
+/// As `run_collective`.
+inline void allreduce(const communicator& comm, void* values, std::size_t count, MPI_Datatype type,
+                      MPI_Op operation) {
+    run_collective(comm, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), type, operation,
+                              comm.get(), reduction);
+    });
+}
+
 /// @brief Receives a matched message and keeps nothing of it, so that its sender is done with it.
 ///
 /// It is received whole: Intel MPI with the MPI-5 ABI ends a program that cuts a message, whatever the error handler.

@@ -209,10 +209,7 @@ class tag_pool {
         // From the reduction on nothing may fail on one rank alone.
         agreed_.assign(released_.begin(), released_.end());
         agreed_.push_back(reserve(wider) ? ~std::uint64_t{0} : 0);
-        run_collective(comm, [&](MPI_Request* reduction) {
-            return MPI_Iallreduce(MPI_IN_PLACE, agreed_.data(), static_cast<int>(agreed_.size()),
-                                  MPI_UINT64_T, MPI_BAND, comm.get(), reduction);
-        });
+        allreduce(comm, agreed_.data(), agreed_.size(), MPI_UINT64_T, MPI_BAND);
         if (agreed_.back() == 0)
             throw error(errc::out_of_memory, "out of memory for the tags of a communicator");
         for (std::size_t w = 0; w < taken_.size(); ++w) {
@@ -591,9 +588,7 @@ void communicator::close_together() {
 void communicator::throw_with_lost(const error& refusal) {
     state_->lost_object.reset();
     count_t sum = std::exchange(state_->lost_items, 0);
-    run_collective(*this, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, get(), reduction);
-    });
+    allreduce(*this, &sum, 1, MPI_INT64_T, MPI_SUM);
     if (sum == 0) throw error(refusal);
     throw_error_of(refusal.rank(), refusal.code(), "{}; in all, {} items are lost", refusal.what(),
                    sum);
@@ -767,10 +762,7 @@ template <class Write>
     text_room room;
     room.broadcast_from(comm, 0, own);
     std::int64_t differing = same == first_same ? comm.num_ranks() : comm.rank();
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, &differing, 1, MPI_INT64_T, MPI_MIN, comm.get(),
-                              request);
-    });
+    allreduce(comm, &differing, 1, MPI_INT64_T, MPI_MIN);
     const auto rank = static_cast<rank_t>(differing);
     std::string sentence;
     if (comm.rank() == rank) {
@@ -814,10 +806,7 @@ struct error_agreement {
         // an error that others have not been told of.
         std::array<std::int64_t, 4> agreed{own_rank_if(fault.has_value()), same, -same,
                                            own_rank_if(state.untold.has_value())};
-        run_collective(comm, [&](MPI_Request* reduction) {
-            return MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 4, MPI_INT64_T, MPI_MIN, comm.get(),
-                                  reduction);
-        });
+        allreduce(comm, agreed.data(), 4, MPI_INT64_T, MPI_MIN);
         if (const auto telling = static_cast<rank_t>(agreed[3]); telling != comm.num_ranks()) {
             state.told = broadcast_error(comm, telling, state.untold);
             state.untold.reset();

@@ -2,8 +2,6 @@
 /// @brief What a rank did when, for a timeline.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace crossdock {

@@ -259,8 +259,7 @@ collective_call::collective_call(const char* name, const communicator& comm)
     if (!asked) return;
     const auto watch = with_reserve([&] { return read_options(asked->watchdog().c_str()); });
     if (watch) meet(comm);
-    if (asked->checks() || (watch && watch->throws))
-        agree(comm, std::nullopt, 0, watchdog::here().call);
+    if (asked->checks() || (watch && watch->throws)) agree(comm, std::nullopt, 0, name);
 }
 
 rank_t world_rank(MPI_Comm of, rank_t rank) {

@@ -5,7 +5,6 @@
 #include "handles.hpp"
 
 using crossdock::combine_values;
-using crossdock::count_t;
 using crossdock::gather_call;
 using crossdock::gather_options;
 using crossdock::gather_scatter;

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -204,13 +202,14 @@ void give_text(char** result, const std::string& text);
 /// @brief As `give_number`.
 /// @param what  the name of `result`, for the text of an error
 template <class Handle, class Query>
-crossdock_status give_text(const Handle* handle, char** result, const char* what,
-                           Query&& query) noexcept {
-    return guarded(handle, [&] {
+crossdock_status give_text(const Handle* handle, char** result, const char* what, Query&& query,
+                           const char* function = __builtin_FUNCTION()) noexcept {
+    const auto body = [&] {
         const auto& text = query();
         require(result, what);
         give_text(result, text);
-    });
+    };
+    return guarded(handle, body, function);
 }
 
 /// @brief What an exchange on "auto:measure" has tried.
@@ -265,15 +264,16 @@ crossdock_status release(Handle* handle) noexcept {
 /// @brief Frees a handle of what may be under way, unless that would be lost.
 /// @param missing  what would complete it, such as "wait"
 template <class Handle, class Object>
-crossdock_status release_finished(Handle* handle, Object Handle::*object,
-                                  const char* missing) noexcept {
-    return guarded(handle, [&] {
+crossdock_status release_finished(Handle* handle, Object Handle::*object, const char* missing,
+                                  const char* function = __builtin_FUNCTION()) noexcept {
+    const auto body = [&] {
         if (handle != nullptr && (handle->*object).is_unfinished())
             throw error(errc::invalid_state,
                         std::string("what is to be freed is under way: call ") + missing +
                             " first; nothing was freed");
         delete handle;
-    });
+    };
+    return guarded(handle, body, function);
 }
 
 using crossdock::known_options;

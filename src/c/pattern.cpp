@@ -20,8 +20,6 @@ graph_degrees degrees_of(MPI_Comm graph) {
 
 using namespace crossdock::c;
 using crossdock::count_t;
-using crossdock::errc;
-using crossdock::error;
 using crossdock::on_all_or_none;
 
 namespace {

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "exchange_state_mpi.hpp"
 #include "mailbox_mpi.hpp"

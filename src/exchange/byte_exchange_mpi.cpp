@@ -145,10 +145,7 @@ void check_known_numbers(const communicator& comm, const bytes_to_send& to_send,
     if (!fault) {
         for (const auto& message : to_send.messages) ++sums[static_cast<std::size_t>(message.peer)];
     }
-    run_collective(comm, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T,
-                              MPI_SUM, comm.get(), reduction);
-    });
+    allreduce(comm, sums.data(), sums.size(), MPI_INT64_T, MPI_SUM);
     if (sums[num_ranks] > 0 || sums[num_ranks + 1] == 0) return;
     std::optional<error> wrong;
     const count_t num_sent = sums[static_cast<std::size_t>(comm.rank())];

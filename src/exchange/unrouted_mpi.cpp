@@ -19,10 +19,7 @@ words zeros(std::size_t num_words) {
 
 template <class Words>
 void sum_over_ranks(const communicator& comm, Words& vector) {
-    run_collective(comm, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, vector.data(), checked_cast<int>(vector.size()),
-                              MPI_UINT64_T, MPI_SUM, comm.get(), reduction);
-    });
+    allreduce(comm, vector.data(), vector.size(), MPI_UINT64_T, MPI_SUM);
 }
 
 // What a rank learns about the messages to it.

@@ -1,5 +1,7 @@
 #include "crossdock/detail/executor/copy_list.hpp"
 
+#include <cstring>
+
 namespace crossdock {
 
 namespace {

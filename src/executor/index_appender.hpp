@@ -2,8 +2,6 @@
 /// @brief Many indices for a list at once.
 #pragma once
 
-#include <algorithm>
-
 #include "crossdock/detail/executor/copy_list.hpp"
 
 namespace crossdock {

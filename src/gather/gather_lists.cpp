@@ -1,7 +1,5 @@
 #include "gather_lists.hpp"
 
-#include <algorithm>
-
 #include "../plan/sort_by_digits.hpp"
 
 namespace crossdock {

@@ -98,9 +98,7 @@ int count_shared_cores(const communicator& comm, std::optional<error>& fault) {
     const bool is_first = rank == 0;
     const bool is_shared = num_cores > 0 && num_ranks > num_cores;
     std::array<int, 2> sums{is_first ? num_cores : 0, is_shared ? 1 : 0};
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT, MPI_SUM, comm.get(), request);
-    });
+    allreduce(comm, sums.data(), 2, MPI_INT, MPI_SUM);
     return sums[1] > 0 ? sums[0] : 0;
 }
 

@@ -246,9 +246,7 @@ compilation begin_update(const context& where, const plan& old, const pattern& p
     };
     std::uint64_t sum = 0;
     for (const rank_t named : ranks) sum += pair(named, comm.rank()) - pair(comm.rank(), named);
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, comm.get(), request);
-    });
+    allreduce(comm, &sum, 1, MPI_UINT64_T, MPI_SUM);
     found.rounds->attempt([&] {
         if (sum != 0)
             throw error(errc::count_mismatch,

@@ -747,9 +747,7 @@ std::vector<std::byte> neighbor_exchange::forward_packed(std::span<const count_t
         for (std::size_t i = 0; i < num_items; ++i)
             longest = std::max(longest, offsets[i + 1] - offsets[i]);
     });
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, comm.get(), request);
-    });
+    allreduce(comm, &longest, 1, MPI_INT64_T, MPI_MAX);
     const auto item_bytes =
         std::bit_ceil(sizeof(count_t) + static_cast<std::size_t>(longest) * value_bytes);
     std::vector<std::byte> items, slots;

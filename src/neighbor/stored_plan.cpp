@@ -160,10 +160,7 @@ stored_plan::stored_plan(const context& where, const checked_pattern& p,
             key_[i] = hash_of(std::array<std::int64_t, 5>{static_cast<std::int64_t>(i), comm.rank(),
                                                           pattern, arguments, folder.surroundings});
     });
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, key_.data(), 2, MPI_UINT64_T, MPI_SUM, comm.get(),
-                              request);
-    });
+    allreduce(comm, key_.data(), 2, MPI_UINT64_T, MPI_SUM);
     const auto slots = cache_->slots_of(static_cast<std::uint64_t>(key_[0]));
     kept_plan known;
     // Whether a rank lacks its plan, the highest hash of a choice, and the lowest.
@@ -174,10 +171,7 @@ stored_plan::stored_plan(const context& where, const checked_pattern& p,
         const auto choice = hash_of(words_of_choice(known).words) >> 1;
         most = {0, choice, -choice};
     });
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, most.data(), 3, MPI_INT64_T, MPI_MAX, comm.get(),
-                              request);
-    });
+    allreduce(comm, most.data(), 3, MPI_INT64_T, MPI_MAX);
     if (most[0] != 0 || most[1] != -most[2]) return;
     found_ = std::move(known);
     if (slots != 0) {

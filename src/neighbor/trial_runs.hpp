@@ -139,10 +139,7 @@ template <class Runner>
 void trial_runs<Runner>::take_reports() {
     auto slowest = with_reserve([&] { return trials_->report(); });
     static_assert(sizeof(trial_report) == 3 * sizeof(std::int64_t));
-    run_collective(*comm_, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, slowest.data(), checked_cast<int>(3 * slowest.size()),
-                              MPI_INT64_T, MPI_MAX, comm_->get(), reduction);
-    });
+    allreduce(*comm_, slowest.data(), 3 * slowest.size(), MPI_INT64_T, MPI_MAX);
     trials_->take(std::move(slowest));
     const auto winner = trials_->winner();
     for (std::size_t c = 0; c < runners_.size(); ++c) {

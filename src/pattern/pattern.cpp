@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <unordered_map>
 
 #include "../base/index_check.hpp"

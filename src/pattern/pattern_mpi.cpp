@@ -245,10 +245,7 @@ count_t greatest_index(const communicator& comm, std::span<const owned_run> runs
                        std::span<const count_t> needed) {
     count_t greatest = runs.empty() ? 0 : runs.back().last;
     for (const count_t index : needed) greatest = std::max(greatest, index);
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, &greatest, 1, MPI_INT64_T, MPI_MAX, comm.get(),
-                              request);
-    });
+    allreduce(comm, &greatest, 1, MPI_INT64_T, MPI_MAX);
     return greatest;
 }
 

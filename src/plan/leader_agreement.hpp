@@ -2,7 +2,6 @@
 /// @brief How the members of two regions agree on who sends and who receives between them.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <vector>

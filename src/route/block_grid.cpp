@@ -1,7 +1,5 @@
 #include "block_grid.hpp"
 
-#include <algorithm>
-
 namespace crossdock {
 
 namespace {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "age_queue.hpp"
 #include "chunk_sender.hpp"

@@ -1,7 +1,6 @@
 // A buffer that one worker fills.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,7 +1,6 @@
 // Takes the chunks that came for a worker, and handles, forwards or shares out what is in them.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

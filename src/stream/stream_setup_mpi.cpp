@@ -203,10 +203,7 @@ stream_scheme agreed_scheme(const context& where, const topology& nodes,
     // On some routes the ranks differ in their number of partners.
     count_t most_endpoints =
         on_all_or_none(comm, [&] { return num_endpoints(nodes, options, comm.rank()); });
-    run_collective(comm, [&](MPI_Request* request) {
-        return MPI_Iallreduce(MPI_IN_PLACE, &most_endpoints, 1, MPI_INT64_T, MPI_MAX, comm.get(),
-                              request);
-    });
+    allreduce(comm, &most_endpoints, 1, MPI_INT64_T, MPI_MAX);
     const auto& model = where.machine();
     const stream_scheme chosen = with_reserve(
         [&] { return choose_stream_scheme(shape_of(most_endpoints, channels, options), model); });

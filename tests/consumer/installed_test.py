@@ -16,7 +16,7 @@ def run(*words, folder, **variables):
     done = subprocess.run(["timeout", "120", *words], cwd=folder, env={**os.environ, **variables}, check=False,
                           capture_output=True, text=True)
     if done.returncode != 0:
-        raise AssertionError(f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
+        raise AssertionError(f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 

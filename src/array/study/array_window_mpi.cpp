@@ -1,7 +1,5 @@
 #include "array_window_mpi.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -34,10 +34,7 @@ struct window_agreement {
 window_agreement agree_on_window(const communicator& comm, const error_vote& own, count_t number) {
     std::array<std::int64_t, 6> words{own.has_fault ? 1 : 0, own.shape[0],  -own.shape[0],
                                       own.shape[1],          -own.shape[1], number};
-    run_collective(comm, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()),
-                              MPI_INT64_T, MPI_MAX, comm.get(), reduction);
-    });
+    allreduce(comm, words.data(), words.size(), MPI_INT64_T, MPI_MAX);
     return {words[0] == 0 && words[1] == -words[2] && words[3] == -words[4], words[5]};
 }
 

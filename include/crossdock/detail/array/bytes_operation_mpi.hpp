@@ -1,7 +1,6 @@
 // What changes entries whose type is known only when the program runs, for interfaces of other languages.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
