@@ -115,17 +115,17 @@ struct item_records {
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
-/// | idle | `start`, `start_reverse`, those of fields, `duplicate`, `updated` | starts: active |
+/// | idle | `start`, `start_reverse`, those of fields, `duplicate` | starts: active |
 /// | idle | `forward`, `reverse`, those of fields and records, `prepare` | idle |
-/// | active | `test`, `wait`, `duplicate`, `updated` | `test` that returns true, `wait`: idle |
+/// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
 /// | moved from, or closed by `close` | destruction, assignment, `close`, `is_active` | |
 /// | the context is closed | as idle, but nothing that communicates | |
 ///
 /// All other calls throw error(errc::invalid_state).
 ///
 /// @par Collective
-/// Constructors, `duplicate`, `updated`, `prepare`, `forward_records` and starts, over all ranks of the context. The
-/// constructor from a pattern, `updated` and `forward_records` block. The others wait for the ranks that share memory,
+/// Constructors, `duplicate`, `prepare`, `forward_records` and starts, over all ranks of the context. The
+/// constructor from a pattern and `forward_records` block. The others wait for the ranks that share memory,
 /// and for all ranks where the communicator has no exchange yet, `executor` is `shared_memory`, or messages are split.
 /// A start waits for nobody, unless it makes something ready. All other calls are the rank's own.
 ///
@@ -204,25 +204,6 @@ class neighbor_exchange {
     /// `prepare` names, with items of the size that was made ready last.
     /// @throws error(errc::out_of_memory)  as the constructor
     [[nodiscard]] neighbor_exchange duplicate() const;
-
-    /// @brief An exchange of a pattern that differs little, on the route of this one, which stays as it is. Its plan is
-    /// the one that the constructor compiles on this route.
-    ///
-    ///     halo = halo.updated(pattern, changed);   // after an element has moved to a neighbor
-    ///
-    /// No route is chosen. On `direct` only the lists of changed ranks are compiled: messages follow the change, and
-    /// the rest of the plan is copied. Other routes compile the whole pattern. Either is made ready from nothing.
-    /// @param p        this rank's pattern from now on; not kept
-    /// @param changed  the ranks, in any order, whose lists in `p` are not those of before; this one may be among them.
-    /// A rank that names another one is named by it. Lists of other ranks are not looked at on `direct`.
-    /// @par Collective
-    /// Yes, also while this exchange is active; blocks.
-    /// @throws error(errc::rank_out_of_range)  on all ranks, on `direct`: there is no such rank
-    /// @throws error(errc::count_mismatch)  on all ranks, on `direct`: a rank is named by another one, but does not
-    /// name it
-    /// @throws error  as the constructor
-    [[nodiscard]] neighbor_exchange updated(const pattern& p,
-                                            std::span<const rank_t> changed) const;
 
     /// @brief The compiled plan of this rank; during trials that of the last exchange, until the next start.
     const crossdock::plan& plan() const;

@@ -4,11 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <optional>
 
 #include "../base/environment_mpi.hpp"
-#include "../base/throw_error.hpp"
 #include "../plan/place_ranks.hpp"
 #include "../plan/plan_compiler.hpp"
 #include "../topology/nodes_mpi.hpp"
@@ -159,103 +157,7 @@ std::string resolve_automatic(const context& where, const checked_pattern& p,
     return resolve_route(where, p, how, also_equal).name;
 }
 
-// The entries of some ranks, which ascend.
-neighbor_list entries_of(const neighbor_list& all, std::span<const rank_t> ranks) {
-    neighbor_list found;
-    for (std::size_t e = 0; e < all.size(); ++e)
-        if (std::ranges::binary_search(ranks, all.ranks[e])) found.append(all.ranks[e], all[e]);
-    return found;
-}
-
-// A plan of one stage with the messages of changed ranks, which ascend, from `part`, and the others from `old`.
-plan merged(const plan& old, const plan& part, std::span<const rank_t> changed) {
-    plan::contents all{part.rank(),      part.num_ranks(), part.route(), part.is_deduplicated(),
-                       part.num_items(), part.num_slots(), {},           {}};
-    auto& [sends, receives] = all.stages.emplace_back();
-    const auto takes_from = [&](const plan& from) {
-        return [&changed, is_part = &from == &part](rank_t rank) {
-            return std::ranges::binary_search(changed, rank) == is_part;
-        };
-    };
-    for (const auto* const from : {&old, &part}) {
-        const auto& [sent, received] = from->stages().at(0);
-        std::ranges::copy_if(sent, std::back_inserter(sends), takes_from(*from),
-                             &outgoing_message::destination);
-        std::ranges::copy_if(received, std::back_inserter(receives), takes_from(*from),
-                             &incoming_message::source);
-    }
-    std::ranges::sort(sends, {}, &outgoing_message::destination);
-    std::ranges::sort(receives, {}, &incoming_message::source);
-    std::map<rank_t, count_t> first_positions{{all.rank, 0}};
-    for (count_t next = all.num_items; auto& message : receives) {
-        first_positions[message.source] = message.first_position = next;
-        next += message.num_items;
-    }
-    for (const auto& message : sends)
-        all.item_destinations.insert(all.item_destinations.end(),
-                                     all.is_deduplicated ? 0 : message.positions.size(),
-                                     message.destination);
-    for (const auto* const from : {&old, &part}) {
-        const auto middle = std::ssize(all.deliveries);
-        auto next = from->deliveries().begin();
-        const auto take = [&](const incoming_message& of) {
-            const bool is_wanted = takes_from(*from)(of.source);
-            for (; next != from->deliveries().end() &&
-                   next->position < of.first_position + of.num_items;
-                 ++next)
-                if (is_wanted)
-                    all.deliveries.push_back(
-                        {next->position - of.first_position + first_positions[of.source],
-                         next->slot});
-        };
-        take({all.rank, 0, from->num_items()});
-        std::ranges::for_each(from->stages()[0].receives, take);
-        std::ranges::inplace_merge(all.deliveries, all.deliveries.begin() + middle, {},
-                                   &delivery::position);
-    }
-    return plan(std::move(all));
-}
-
 }  // namespace
-
-compilation begin_update(const context& where, const plan& old, const pattern& p,
-                         std::span<const rank_t> changed, const equal_arguments& also_equal) {
-    const auto& comm = where.comm();
-    const compile_options options{old.is_deduplicated()};
-    if (old.route() != "direct")
-        return begin_compilation(where, p, old.route(), also_equal, options, &plan_cache::of(comm));
-    std::optional<error> fault;
-    std::vector<rank_t> ranks;
-    pattern part{p.rank, p.num_ranks, p.num_items, p.num_slots, {}, {}};
-    attempt(comm.rank(), fault, [&] {
-        ranks.assign(changed.begin(), changed.end());
-        std::ranges::sort(ranks);
-        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-        if (!ranks.empty() && (ranks.front() < 0 || ranks.back() >= p.num_ranks))
-            throw_error_of(comm.rank(), errc::rank_out_of_range,
-                           "changed rank {} is outside [0, {})",
-                           ranks.front() < 0 ? ranks.front() : ranks.back(), p.num_ranks);
-        part.sends = entries_of(p.sends, ranks);
-        part.receives = entries_of(p.receives, ranks);
-    });
-    auto found = begin_compilation(where, {part, fault}, old.route(), also_equal, options, nullptr);
-    // Two ranks that name each other add up to 0.
-    const auto pair = [](rank_t from, rank_t to) {
-        const auto word = static_cast<std::uint64_t>(from) << 32U | static_cast<std::uint32_t>(to);
-        return (word ^ word >> 29U) * 0x9E3779B97F4A7C15U;
-    };
-    std::uint64_t sum = 0;
-    for (const rank_t named : ranks) sum += pair(named, comm.rank()) - pair(comm.rank(), named);
-    allreduce(comm, &sum, 1, MPI_UINT64_T, MPI_SUM);
-    found.rounds->attempt([&] {
-        if (sum != 0)
-            throw error(errc::count_mismatch,
-                        "a rank names another one as changed, which does not name it; let both do");
-        if (found.compiled)
-            found.take(std::make_shared<const plan>(merged(old, *found.compiled, ranks)));
-    });
-    return found;
-}
 
 compilation::compilation(const context& where)
     : rounds(with_reserve(

@@ -70,8 +70,4 @@ compilation begin_compilation(const context& where, const checked_pattern& p,
                               std::string_view route_name, const equal_arguments& also_equal,
                               const compile_options& options, plan_cache* cache);
 
-/// @brief As above, of a pattern that differs from that of `old`, as `neighbor_exchange::updated` says.
-compilation begin_update(const context& where, const plan& old, const pattern& p,
-                         std::span<const rank_t> changed, const equal_arguments& also_equal);
-
 }  // namespace crossdock

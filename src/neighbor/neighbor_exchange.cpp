@@ -632,23 +632,6 @@ neighbor_exchange neighbor_exchange::duplicate() const {
     return neighbor_exchange(std::move(twin));
 }
 
-neighbor_exchange neighbor_exchange::updated(const pattern& p,
-                                             std::span<const rank_t> changed) const {
-    const auto& before = state().plans.leader();
-    const auto& where = before.where();
-    const collective_call now("updating a neighbor exchange", where.comm());
-    auto options = with_reserve([&] { return before.options(); });
-    options.route = before.compiled()->route();
-    options.item_bytes = state().item_bytes;
-    const auto list = [&](named_values& values) { list_options(values, where, options); };
-    const equal_arguments same(made_here, list);
-    auto plans =
-        keep_one(where, begin_update(where, *before.compiled(), p, changed, same), options);
-    auto watch = with_reserve([&] { return state().watch ? state().watch->twin() : nullptr; });
-    return neighbor_exchange(implementation::make(where.comm(), std::move(plans), options,
-                                                  std::move(watch), state().name));
-}
-
 const crossdock::plan& neighbor_exchange::plan() const { return state().compiled(); }
 
 bool neighbor_exchange::is_trying() const { return state().plans.is_trying(); }

@@ -598,16 +598,9 @@ std::vector<operation> operations() {
         const auto found = pattern_from_needed(where, 2 * where.rank(), 2, needed);
         EXPECT_EQ(found.num_slots, 2);
     });
-    const auto halo_of = [=](const context& where) {
-        return given(
-            [&] { return neighbor_exchange(where, mine(where), {.route = "three_step"}); });
-    };
-    add("updated", [=](const context& where) {
-        const auto halo = halo_of(where);
-        const auto again = halo.updated(mine(where), {});
-    });
     add("forward_records", [=](const context& where) {
-        auto halo = halo_of(where);
+        auto halo = given(
+            [&] { return neighbor_exchange(where, mine(where), {.route = "three_step"}); });
         const auto items = given([&] {
             item_records<int> made;
             for (count_t i = 1; i <= halo.plan().num_items(); ++i) made.offsets.push_back(2 * i);

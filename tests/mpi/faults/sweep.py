@@ -25,7 +25,7 @@ TESTS = ("MemoryThatIsRefusedOnOneRankFailsOnAllOrNone", "CallsThatFailOnOneRank
          "CallsThatFailAgainFailOnAllOrNone")
 # What the rows of the table are: the first that an operation's name fits.
 ROWS = (("contexts, made and closed", "context|close_context"),
-        ("neighbor exchanges, set up", "neighbor|duplicate|prepare|found|updated"),
+        ("neighbor exchanges, set up", "neighbor|duplicate|prepare|found"),
         ("neighbor exchanges, started and waited for",
          "start_((lazy|new_size)_)?(persistent|shared_memory|auto)|forward_records"),
         ("sparse exchanges", "sparse"),

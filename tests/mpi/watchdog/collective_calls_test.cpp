@@ -97,8 +97,6 @@ const std::vector<named_call>& calls_of_cpp() {
          [](auto& with) { const neighbor_exchange made(with.where, with.halo.plan()); }},
         {"duplicating a neighbor exchange",
          [](auto& with) { static_cast<void>(with.halo.duplicate()); }},
-        {"updating a neighbor exchange",
-         [](auto& with) { static_cast<void>(with.halo.updated(with.own, {})); }},
         {"preparing a neighbor exchange", [](auto& with) { with.halo.prepare(3); }},
         {"exchanging records",
          [](auto& with) {
