@@ -10,7 +10,7 @@ environment::environment(const communicator& comm) {
     static constexpr const char* names[num_variables] = {
         "CROSSDOCK_ROUTE",    "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_TOPOLOGY", "CROSSDOCK_MACHINE",
         "CROSSDOCK_EXECUTOR", "CROSSDOCK_ALGORITHM",   "CROSSDOCK_CHECK",    "CROSSDOCK_REPORT",
-        "CROSSDOCK_CACHE",    "CROSSDOCK_TRACE",       "CROSSDOCK_WATCHDOG"};
+        "CROSSDOCK_TRACE",    "CROSSDOCK_WATCHDOG"};
     const auto make = [] {
         std::string all;  // each value and a null character
         for (const char* const name : names) {

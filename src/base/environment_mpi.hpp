@@ -46,15 +46,13 @@ class environment final : public communicator_resource {
     bool checks() const noexcept;
     /// @brief CROSSDOCK_REPORT: the report of a context that names none.
     const std::string& report() const noexcept { return values_[7]; }
-    /// @brief CROSSDOCK_CACHE: the folder where plans are kept for programs to come.
-    const std::string& cache() const noexcept { return values_[8]; }
     /// @brief CROSSDOCK_TRACE: the file that gets the timeline of all exchanges.
-    const std::string& trace() const noexcept { return values_[9]; }
+    const std::string& trace() const noexcept { return values_[8]; }
     /// @brief CROSSDOCK_WATCHDOG: whether calls that all ranks make begin with a meeting.
-    const std::string& watchdog() const noexcept { return values_[10]; }
+    const std::string& watchdog() const noexcept { return values_[9]; }
 
   private:
-    static constexpr std::size_t num_variables = 11;
+    static constexpr std::size_t num_variables = 10;
 
     std::array<std::string, num_variables> values_;
 };

@@ -19,7 +19,6 @@
 #include "datatype_exchange.hpp"
 #include "plan_runner.hpp"
 #include "report_part.hpp"
-#include "stored_plan.hpp"
 #include "trial_runs.hpp"
 
 namespace crossdock {
@@ -147,11 +146,10 @@ void prepare_all(plan_runner& runner, compilation& found, const neighbor_options
 }
 
 plan_runs keep_one(const context& where, compilation found, const neighbor_options& options,
-                   kept_plan from = {}) {
+                   std::shared_ptr<const route_choice> choice = nullptr) {
     auto runner = open_runner(where, found, options);
     prepare_all(*runner, found, options);
-    return plan_runs(std::move(runner), std::move(from.choice), std::move(from.results),
-                     from.is_stored);
+    return plan_runs(std::move(runner), std::move(choice));
 }
 
 plan_runs keep_given(const context& where, std::shared_ptr<const plan> given,
@@ -170,9 +168,6 @@ plan_runs compile_plans(const context& where, const pattern& p, const neighbor_o
     const auto list = [&](named_values& values) { list_options(values, where, options); };
     const equal_arguments same(made_here, list);
     const checked_pattern checked(p);
-    const stored_plan stored(where, checked, options, same);
-    if (const auto& known = stored.found(); known.compiled)
-        return keep_one(where, compilation(where, known.compiled), options, known);
     auto& cache = plan_cache::of(where.comm());
     plan_lookup chosen{&cache};
     auto resolved = resolve_route(where, checked, options, same, 1, &chosen);
@@ -185,13 +180,7 @@ plan_runs compile_plans(const context& where, const pattern& p, const neighbor_o
     };
     auto best = chosen.found.compiled ? compilation(where, chosen.found.compiled)
                                       : compile_along(resolved.name, &cache);
-    const auto keep_best = [&](const std::shared_ptr<const route_choice>& choice) {
-        const kept_plan kept{best.compiled, choice};
-        auto one = keep_one(where, std::move(best), options, kept);
-        stored.keep(kept);
-        return one;
-    };
-    if (!resolved.choice) return keep_best(nullptr);
+    if (!resolved.choice) return keep_one(where, std::move(best), options);
     // What this rank keeps beside its plan; without memory for it, it takes part with a fault.
     std::shared_ptr<const route_choice> choice;
     std::optional<route_trials> trials;
@@ -201,7 +190,7 @@ plan_runs compile_plans(const context& where, const pattern& p, const neighbor_o
         trials.emplace(*choice, options.measure);
     });
     if (!resolved.is_measured || trials->winner()) {
-        auto one = keep_best(choice);
+        auto one = keep_one(where, std::move(best), options, choice);
         chosen.keep({one.current().compiled(), choice});
         return one;
     }
@@ -217,14 +206,7 @@ plan_runs compile_plans(const context& where, const pattern& p, const neighbor_o
         chosen.keep({found.compiled, choice});
         first.emplace(where, found.compiled);
     }
-    const auto keep_winner = [stored](const plan_runs& decided) {
-        stored.keep(with_reserve([&] {
-            return kept_plan{decided.current().compiled(), decided.choice(), decided.results()};
-        }));
-    };
-    plan_runs tried(
-        where.comm(), std::move(*trials), std::move(runners), options.measure, choice,
-        with_reserve([&] { return std::function<void(const plan_runs&)>(keep_winner); }));
+    plan_runs tried(where.comm(), std::move(*trials), std::move(runners), options.measure, choice);
     prepare_all(tried.current(), *first, options);
     return tried;
 }
@@ -645,8 +627,7 @@ traffic neighbor_exchange::statistics() const {
 }
 
 std::string neighbor_exchange::explain() const {
-    return (choice() ? to_string(*choice()) : plan().route() + "  given\n") +
-           (state().plans.is_stored() ? "the plan was read from CROSSDOCK_CACHE\n" : "");
+    return choice() ? to_string(*choice()) : plan().route() + "  given\n";
 }
 
 object_report neighbor_exchange::report() const {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,22 +27,18 @@ class trial_runs {
   public:
     /// @param choice   what the plan's route was chosen from, or null
     /// @param results  of trials that have led to it
-    /// @param is_stored  whether it was read from a file
     explicit trial_runs(std::unique_ptr<Runner> only,
                         std::shared_ptr<const route_choice> choice = nullptr,
-                        std::vector<tried_route> results = {}, bool is_stored = false)
-        : choice_(std::move(choice)), results_(std::move(results)), is_stored_(is_stored) {
+                        std::vector<tried_route> results = {})
+        : choice_(std::move(choice)), results_(std::move(results)) {
         with_reserve([&] { runners_.push_back(std::move(only)); });
         current_ = runners_.front().get();
     }
     /// @param runners  one for each candidate
-    /// @param decided  called on all ranks when one is left; must not throw
     trial_runs(const communicator& comm, route_trials trials,
                std::vector<std::unique_ptr<Runner>> runners, const measure_options& options,
-               std::shared_ptr<const route_choice> choice,
-               std::function<void(const trial_runs&)> decided = nullptr)
+               std::shared_ptr<const route_choice> choice)
         : choice_(std::move(choice)),
-          decided_(std::move(decided)),
           comm_(comm),
           trials_(std::move(trials)),
           runners_(std::move(runners)),
@@ -60,7 +55,6 @@ class trial_runs {
 
     const std::shared_ptr<const route_choice>& choice() const noexcept { return choice_; }
     bool is_trying() const noexcept { return trials_.has_value(); }
-    bool is_stored() const noexcept { return is_stored_; }
     /// @brief The routes tried so far, in the order of the trials.
     std::vector<tried_route> results() const { return trials_ ? trials_->results() : results_; }
 
@@ -122,8 +116,6 @@ class trial_runs {
 
     std::shared_ptr<const route_choice> choice_;
     std::vector<tried_route> results_;
-    bool is_stored_ = false;
-    std::function<void(const trial_runs&)> decided_;
     std::optional<communicator> comm_;    // of trials
     std::optional<route_trials> trials_;  // until they are decided
     std::vector<std::unique_ptr<Runner>> runners_;
@@ -150,7 +142,6 @@ void trial_runs<Runner>::take_reports() {
     if (!winner) return;
     results_ = with_reserve([&] { return trials_->results(); });
     trials_.reset();
-    if (decided_) decided_(*this);
 }
 
 }  // namespace crossdock

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -19,8 +18,6 @@ namespace crossdock {
 struct kept_plan {
     std::shared_ptr<const plan> compiled = nullptr;
     std::shared_ptr<const route_choice> choice = nullptr;
-    std::vector<tried_route> results = {};  ///< of trials that led to it
-    bool is_stored = false;                 ///< it came out of a file
 };
 
 /// @brief A bounded number of plans; the one that was used least recently goes first.

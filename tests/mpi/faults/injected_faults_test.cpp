@@ -599,8 +599,8 @@ std::vector<operation> operations() {
         EXPECT_EQ(found.num_slots, 2);
     });
     add("forward_records", [=](const context& where) {
-        auto halo = given(
-            [&] { return neighbor_exchange(where, mine(where), {.route = "three_step"}); });
+        auto halo =
+            given([&] { return neighbor_exchange(where, mine(where), {.route = "three_step"}); });
         const auto items = given([&] {
             item_records<int> made;
             for (count_t i = 1; i <= halo.plan().num_items(); ++i) made.offsets.push_back(2 * i);
