@@ -26,7 +26,6 @@ std::vector<std::string> baseline_names() {
 std::vector<bench::entrant> entrants(const neighbor_options& options,
                                      const std::vector<std::string>& routes) {
     crossdock::neighbor_options how;
-    how.stripe_bytes = options.stripe_bytes;
     std::vector<bench::entrant> all;
     for (const auto& baseline : asked_baselines(options))
         if (baseline.obstacle.empty()) all.push_back(baseline);
@@ -184,11 +183,6 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         ->capture_default_str();
     neighbor->add_option("--nodes", options->nodes_text,
                          "Which ranks may share memory, written as for --topology");
-    neighbor
-        ->add_option("--stripe-bytes", options->stripe_bytes,
-                     "Split long messages between nodes over the ranks of the node, with at least "
-                     "this many bytes each; 0: do not")
-        ->capture_default_str();
     auto& contest = options->contest;
     add_count(*neighbor, "--iterations", contest.iterations, "Timed exchanges of every contender",
               1);

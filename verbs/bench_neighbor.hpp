@@ -21,7 +21,6 @@ struct neighbor_options {
     std::vector<std::string> routes{"all"};
     std::vector<std::string> executors{"persistent", "shared_memory"};
     std::string nodes_text;
-    std::size_t stripe_bytes = 0;
     bench::contest_options contest;
     bool as_json = false;
 };

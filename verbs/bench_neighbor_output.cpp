@@ -115,7 +115,6 @@ void print_neighbor_json(const neighbor_options& options, const topology& region
     document["amg"] = options.is_amg;
     document["direction"] = options.direction;
     document["nodes"] = options.nodes_text.empty() ? json(nullptr) : json(options.nodes_text);
-    document["stripe_bytes"] = options.stripe_bytes;
     document["item_bytes"] = options.contest.item_bytes;
     document["values"] = options.num_values != 0 ? json(options.num_values) : json(nullptr);
     document["warm_ups"] = options.contest.warm_ups;

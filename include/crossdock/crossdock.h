@@ -431,8 +431,6 @@ typedef struct crossdock_neighbor_options {
     /// Items of this size are made ready now, 0 is the default: 8. The first start with another size makes that one
     /// ready, too, and blocks.
     size_t item_bytes;
-    /// Messages between nodes are split over their ranks, at least so much to each; 0: they are not.
-    size_t stripe_bytes;
     int prepare;  ///< a `crossdock_preparation`
     /// 1: reverse exchanges give the same bits on any route, executor and topology, for as many ranks and the same
     /// pattern. Nothing is combined on the way, as though `deduplicate` were 0.
@@ -448,8 +446,8 @@ typedef struct crossdock_neighbor_options {
 
 #define CROSSDOCK_NEIGHBOR_OPTIONS_INIT                                                           \
     {                                                                                             \
-        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, CROSSDOCK_PREPARE_BOTH, 0, 3, \
-            8, 0.1, NULL, NULL                                                                    \
+        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, CROSSDOCK_PREPARE_BOTH, 0, 3, 8, \
+            0.1, NULL, NULL                                                                       \
     }
 
 /// @brief Compiles this rank's plan together with all other ranks.
@@ -758,7 +756,6 @@ typedef struct crossdock_gather_options {
     /// Bytes of all values of an id that operations are made ready for, 0 is the default: 8. The first operation with
     /// another number makes it ready, and waits for the ranks of the node.
     size_t item_bytes;
-    size_t stripe_bytes;
     int reproducible;  ///< 1: the same bits with any method, route, executor and topology
     int measure_max_candidates;
     int measure_exchanges_each;
@@ -768,7 +765,7 @@ typedef struct crossdock_gather_options {
 } crossdock_gather_options;
 
 #define CROSSDOCK_GATHER_OPTIONS_INIT \
-    { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 0, 3, 8, 0.1, NULL, NULL }
+    { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 3, 8, 0.1, NULL, NULL }
 
 /// @brief Finds out who has which ids, and compiles the plans.
 /// @param ids  not kept

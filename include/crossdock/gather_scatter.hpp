@@ -37,7 +37,6 @@ struct gather_options {
     std::string executor = automatic_executor;
     /// Bytes of all values of an id that operations are made ready for now; 0 is the default.
     std::size_t item_bytes = 8;
-    std::size_t stripe_bytes = 0;
     measure_options measure = {};
     /// Results have the same bits with any method, route, executor and topology, for as many ranks and the same ids:
     /// copies are combined first on each rank, in the order of its ids, and then in the order of ranks; the owner's

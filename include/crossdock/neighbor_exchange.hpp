@@ -57,9 +57,6 @@ struct neighbor_options {
     /// Bytes of the items that a route is chosen for, and that exchanges are made ready for now, such as 4 for `float`;
     /// 0 is the default. The first start with another size makes that one ready, too, and blocks.
     std::size_t item_bytes = 8;
-    /// A message between nodes is split over the ranks of its two nodes, so that each carries at
-    /// least this many bytes of it; 0: none is, nor if `executor` is `persistent`.
-    std::size_t stripe_bytes = 0;
     /// What is made ready now.
     preparation prepare = preparation::both;
     /// What the route "auto:measure" may cost.
@@ -179,7 +176,7 @@ class neighbor_exchange {
     /// @param p        this rank's pattern; not kept
     /// @param place    names the object in reports, unless the options do
     /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or errc::out_of_memory if a node has not
-    /// enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
+    /// enough memory to share, and `executor` is `shared_memory`
     neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {},
                       const std::source_location& place = std::source_location::current());
 

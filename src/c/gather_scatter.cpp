@@ -23,7 +23,6 @@ gather_options crossdock::c::options_from(const crossdock_gather_options* option
         .executor =
             crossdock::checked_executor(text_or(given.executor, crossdock::automatic_executor)),
         .item_bytes = given.item_bytes,
-        .stripe_bytes = given.stripe_bytes,
         .measure = {.max_candidates = given.measure_max_candidates,
                     .exchanges_each = given.measure_exchanges_each,
                     .max_lost_seconds = given.measure_max_lost_seconds,

@@ -25,7 +25,6 @@ neighbor_options options_from(const crossdock_neighbor_options* options) {
         .max_message_bytes = given.max_message_bytes,
         .executor = checked_executor(text_or(given.executor, automatic_executor)),
         .item_bytes = given.item_bytes,
-        .stripe_bytes = given.stripe_bytes,
         .prepare =
             checked_enum<preparation>(given.prepare, CROSSDOCK_PREPARE_LAZY + 1, "preparation"),
         .measure = {.max_candidates = given.measure_max_candidates,

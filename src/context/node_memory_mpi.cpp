@@ -351,16 +351,6 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
     });
 }
 
-const topology& node_memories::domains(const communicator& comm, const node_memory& one) {
-    auto& known = *std::find_if(entries_.begin(), entries_.end(),
-                                [&](const entry& e) { return e.memory.get() == &one; });
-    if (!known.domains) {
-        comm.wait_for_all();
-        known.domains = gather_topology(comm, one.domain().rank_at(buffer_number(0)));
-    }
-    return *known.domains;
-}
-
 void node_memories::close() {
     for (const auto& known : entries_) known.memory->close();
     entries_.clear();

@@ -237,19 +237,12 @@ class node_memories final : public communicator_resource {
     const std::shared_ptr<node_memory>& of(const communicator& comm,
                                            const std::optional<topology>& nodes);
 
-    /// @brief The topology whose regions are the domains; `one` is the memory of one of them.
-    /// @param one  an answer of `of`
-    /// @par Collective
-    /// Yes, over `comm`; blocks where it is asked for the first time.
-    const topology& domains(const communicator& comm, const node_memory& one);
-
     void close() override;
 
   private:
     struct entry {
         std::optional<topology> nodes;
         std::shared_ptr<node_memory> memory;
-        std::optional<topology> domains = std::nullopt;
     };
 
     std::vector<entry> entries_;

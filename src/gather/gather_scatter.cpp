@@ -43,7 +43,6 @@ neighbor_options exchange_options_of(const gather_options& all) {
             .max_message_bytes = all.max_message_bytes,
             .executor = all.executor,
             .item_bytes = all.item_bytes,
-            .stripe_bytes = all.stripe_bytes,
             .prepare = preparation::both,
             .measure = all.measure};
 }
@@ -57,7 +56,6 @@ void list_options(named_values& values, const context& where, const gather_optio
         .add("executor", all.executor)
         .add("item_bytes", all.item_bytes)
         .add("max_message_bytes", all.max_message_bytes)
-        .add("stripe_bytes", all.stripe_bytes)
         .add("measure.max_candidates", all.measure.max_candidates)
         .add("measure.exchanges_each", all.measure.exchanges_each)
         .add("measure.max_lost_seconds", all.measure.max_lost_seconds);

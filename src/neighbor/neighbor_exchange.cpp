@@ -75,7 +75,6 @@ void list_options(named_values& values, const context& where, const neighbor_opt
     values.add("executor", all.executor)
         .add("item_bytes", all.item_bytes)
         .add("max_message_bytes", all.max_message_bytes)
-        .add("stripe_bytes", all.stripe_bytes)
         .add("prepare", name_of(all.prepare))
         .add("reproducible", all.reproducible)
         .add("measure.max_candidates", all.measure.max_candidates)

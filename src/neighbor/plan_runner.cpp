@@ -70,16 +70,15 @@ std::vector<std::vector<word_message>> parted(std::vector<word_message> inbox,
 // @throws peer_stopped  another rank has failed; all ranks of the domain throw one of these, or none
 std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
     rank_t rank, const plan* p, std::span<const direction> ways, node_memory* memory,
-    bool is_one_step, count_t max_part_items, const stripe_rule* stripes,
-    std::optional<error>& fault) {
+    bool is_one_step, count_t max_part_items, std::optional<error>& fault) {
     std::optional<memory_domain> alone;
     std::vector<std::unique_ptr<shared_memory_schedule_builder>> builders;  // refer to their domain
     const auto make_builders = [&](const memory_domain& domain) {
         for (const direction way : ways) {
             builders.push_back(std::make_unique<shared_memory_schedule_builder>(
-                way == direction::forward ? forward_task_graph(*p, domain, stripes)
-                                          : reverse_task_graph(*p, domain, stripes),
-                domain, max_part_items, stripes));
+                way == direction::forward ? forward_task_graph(*p, domain)
+                                          : reverse_task_graph(*p, domain),
+                domain, max_part_items));
         }
     };
     const auto from_all = [&](auto&& send) {
@@ -165,10 +164,9 @@ plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compi
 
 void plan_runner::open(int num_stages) {
     num_stages_ = num_stages;
-    const int num_tags = (options_.stripe_bytes > 0 ? 2 : 1) * num_stages;
-    tags_ = comm().reserve_tags(2 * num_tags);
+    tags_ = comm().reserve_tags(2 * num_stages);
     forward_.first_tag = tags_.first();
-    backward_.first_tag = forward_.first_tag + num_tags;
+    backward_.first_tag = forward_.first_tag + num_stages;
     // Room for all of them, so that what others wait for needs no memory.
     for (auto* const one : {&forward_, &backward_})
         with_reserve([&] { one->sizes.reserve(most_sizes); });
@@ -182,7 +180,6 @@ void plan_runner::open(int num_stages) {
         if (are_all_there) sizes_ = comm().resource<size_boards>().next(memory_);
     } catch (...) {  // on all ranks of the domain
     }
-    if (options_.stripe_bytes > 0) domains_ = memories.domains(comm(), *found);
 }
 
 plan_runner::~plan_runner() {
@@ -244,15 +241,14 @@ std::optional<error> plan_runner::prepare_at_start(direction to, preparation wha
     };
     std::optional<error> why;
     // Other nodes wait for what this one gives. So each rank of a node that has failed goes on alone, with the memory
-    // that is set aside. Where messages are split, others cannot do without its node.
-    if (!domains_ && failure()) {
+    // that is set aside.
+    if (failure()) {
         if (must_share()) why = failure();
         forget();
         memory_reserve::give_back();
         fault = make_ready(forward, reverse, item_bytes, std::nullopt, true);
     }
     try {
-        if (domains_) agree(comm(), fault);
         if (const auto found = failure()) throw *found;
     } catch (...) {
         forget();
@@ -300,10 +296,6 @@ count_t plan_runner::max_part_items(std::size_t item_bytes) const {
         std::clamp<std::size_t>(options_.max_message_bytes / item_bytes, 1, most));
 }
 
-count_t plan_runner::items_per_stripe(std::size_t item_bytes) const {
-    return static_cast<count_t>(std::max<std::size_t>(options_.stripe_bytes / item_bytes, 1));
-}
-
 bool plan_runner::has_equal_parts(std::size_t item_bytes, std::size_t other_bytes) const {
     const count_t longest = longest_message(*plan_);
     return std::min(max_part_items(item_bytes), longest) ==
@@ -318,8 +310,7 @@ std::optional<error> plan_runner::build_schedules(const std::array<direction_sta
     const count_t most_items = max_part_items(item_bytes);
     const count_t max_items =
         with || !plan_ ? most_items : std::min(most_items, longest_message(*plan_));
-    const schedule_kind kind{max_items, domains_ ? items_per_stripe(item_bytes) : 0,
-                             with != nullptr};
+    const schedule_kind kind{max_items, with != nullptr};
     std::array<sized_runner*, 2> without_work{};
     std::array<direction, 2> ways{};
     std::size_t num_ways = 0;
@@ -338,13 +329,11 @@ std::optional<error> plan_runner::build_schedules(const std::array<direction_sta
         ways[num_ways++] = one->to;
     }
     if (num_ways == 0) return fault;
-    std::optional<stripe_rule> stripes;
-    if (domains_) stripes.emplace(*domains_, kind.items_per_stripe);
     const bool is_one_step = num_stages_ == 1 && with && with->has_memory() &&
                              with->domain().size() == comm().num_ranks();
     auto schedules =
         build_schedules_mpi(comm().rank(), plan_.get(), std::span(ways).first(num_ways), with.get(),
-                            is_one_step, max_items, stripes ? &*stripes : nullptr, fault);
+                            is_one_step, max_items, fault);
     for (std::size_t k = 0; k < schedules.size(); ++k) {
         without_work[k]->work = std::move(schedules[k]);
         without_work[k]->kind = kind;

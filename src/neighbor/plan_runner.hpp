@@ -116,7 +116,6 @@ class plan_runner {
     // The choices that a shared-memory schedule depends on.
     struct schedule_kind {
         count_t max_part_items = 0;
-        count_t items_per_stripe = 0;
         bool is_shared = false;
 
         friend bool operator==(const schedule_kind&, const schedule_kind&) = default;
@@ -151,15 +150,13 @@ class plan_runner {
     direction_state& state_of(direction to) noexcept {
         return to == direction::forward ? forward_ : backward_;
     }
-    // If the ranks of a node shared no memory, others could not split their messages to it.
-    bool must_share() const { return memory_use_ == memory_use::required || domains_.has_value(); }
+    bool must_share() const { return memory_use_ == memory_use::required; }
     // Whether ranks prepare a direction together: they tell each other where items will lie.
     bool prepares_together() const { return memory_ || must_share(); }
     bool asks_for_reverse(preparation what) const {
         return what == preparation::both && prepares_together();
     }
     count_t max_part_items(std::size_t item_bytes) const;
-    count_t items_per_stripe(std::size_t item_bytes) const;
     std::optional<error> make_ready(bool forward, bool reverse, std::size_t item_bytes,
                                     std::optional<error> fault, bool is_alone = false) noexcept;
     std::optional<error> make_runners(const std::array<direction_state*, 2>& wanted,
@@ -175,7 +172,6 @@ class plan_runner {
     memory_use memory_use_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
     size_board sizes_;
-    std::optional<topology> domains_;  // its regions are the domains; set if messages are split
     int num_stages_ = 0;
     tag_block tags_;
     direction_state forward_{direction::forward};

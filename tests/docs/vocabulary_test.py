@@ -69,7 +69,7 @@ NESTED = {"neighbor_options": MEASURING, "gather_options": MEASURING,
 # Python takes a dtype or a ufunc, or nobody has asked for it.
 # A progress thread would wait for the interpreter's lock while a rank holds that and waits for the thread.
 NOT_PYTHON_FIELDS = {"context_options": {"progress_thread"}, "neighbor_options": {"item_bytes", *MEASURING},
-                     "gather_options": {"item_bytes", "max_message_bytes", "stripe_bytes", *MEASURING},
+                     "gather_options": {"item_bytes", "max_message_bytes", *MEASURING},
                      "array_options": {"choose"}}
 
 

@@ -151,7 +151,7 @@ contains
     !> Compiles a pattern along a route. Collective. Other options are those of the exchange on the host.
     !> @param path  'staged', 'direct' or 'auto', the default
     subroutine device_exchange_create(self, context, pattern, status, device, path, route, deduplicate, executor, &
-            max_message_bytes, item_bytes, stripe_bytes, prepare, reproducible, name)
+            max_message_bytes, item_bytes, prepare, reproducible, name)
         class(crossdock_device_neighbor_exchange), intent(inout) :: self
         type(crossdock_context), intent(in) :: context
         type(crossdock_pattern), intent(in) :: pattern
@@ -160,14 +160,14 @@ contains
         character(*), intent(in), optional :: path, route, executor, name
         logical, intent(in), optional :: deduplicate, reproducible
         integer(int64), intent(in), optional :: max_message_bytes
-        integer, intent(in), optional :: item_bytes, stripe_bytes, prepare
+        integer, intent(in), optional :: item_bytes, prepare
         type(neighbor_options) :: options
         type(option_texts), target :: texts
         type(c_text), target :: path_text
         type(c_ptr) :: given
         given = c_null_ptr
         call set_text(path, path_text, given)
-        call set_options(options, texts, route, deduplicate, executor, max_message_bytes, item_bytes, stripe_bytes, &
+        call set_options(options, texts, route, deduplicate, executor, max_message_bytes, item_bytes, &
             prepare, reproducible, name)
         status = c_device_exchange_create(crossdock_handle(context), crossdock_handle(pattern), options, &
             device_or_any(device), given, self%handle)
@@ -235,7 +235,7 @@ contains
     !> host.
     !> @param ids  of the host; not kept
     subroutine device_gather_create(self, context, ids, status, device, method, route, unique, deduplicate, executor, &
-            max_message_bytes, item_bytes, stripe_bytes, reproducible, name)
+            max_message_bytes, item_bytes, reproducible, name)
         class(crossdock_device_gather_scatter), intent(inout) :: self
         type(crossdock_context), intent(in) :: context
         integer(int64), contiguous, intent(in) :: ids(:)
@@ -244,11 +244,11 @@ contains
         character(*), intent(in), optional :: method, route, executor, name
         logical, intent(in), optional :: unique, deduplicate, reproducible
         integer(int64), intent(in), optional :: max_message_bytes
-        integer, intent(in), optional :: item_bytes, stripe_bytes
+        integer, intent(in), optional :: item_bytes
         type(gather_options) :: options
         type(option_texts), target :: texts
         call set_gather_options(options, texts, method, route, unique, deduplicate, executor, max_message_bytes, &
-            item_bytes, stripe_bytes, reproducible, name)
+            item_bytes, reproducible, name)
         status = c_device_gather_create(crossdock_handle(context), size(ids, kind=int64), ids, options, &
             device_or_any(device), self%handle)
     end subroutine

@@ -106,7 +106,7 @@ contains
         call halo%create(world, pattern, status, route="detour")
         call expect_told(2, CROSSDOCK_UNKNOWN_ROUTE, "")
         call halo%create(world, pattern, status, device, path="staged", route="direct", deduplicate=.false., &
-            executor="persistent", max_message_bytes=16_int64, item_bytes=8, stripe_bytes=64, &
+            executor="persistent", max_message_bytes=16_int64, item_bytes=8, &
             prepare=CROSSDOCK_PREPARE_FORWARD, reproducible=.true., name="ghosts")
         call expect_success(status, "all options")
         call pattern%free()
@@ -151,7 +151,7 @@ contains
         logical :: is_complete
         call shared%create(world, [integer(int64) :: 7, 8, 100 + rank, -7], status, device, method="owners", &
             route="direct", unique=.false., deduplicate=.true., executor="persistent", max_message_bytes=16_int64, &
-            item_bytes=16, stripe_bytes=64, reproducible=.true., name="ids")
+            item_bytes=16, reproducible=.true., name="ids")
         call expect_success(status, "all options")
         values = there([real(real64) :: 1, 2, 10 + rank, 20, 5, 6, 30, 40])
         call shared%start(values, 2, MPI_DOUBLE_PRECISION, MPI_SUM, status)

@@ -228,7 +228,7 @@ contains
         type(crossdock_traffic) :: traffic
         real(real64) :: values(2, num_ids)
         call by_holders%create(world, ids, status, method="holders", route="direct", deduplicate=.false., &
-            executor="persistent", max_message_bytes=16_int64, item_bytes=16, stripe_bytes=64, reproducible=.true.)
+            executor="persistent", max_message_bytes=16_int64, item_bytes=16, reproducible=.true.)
         call expect_success(status, "all options")
         call expect(index(by_holders%explain(), "holders direct") > 0, "the route is explained")
         call expect(by_holders%method() == "holders" .and. by_holders%route() == "direct", "method and route are taken")

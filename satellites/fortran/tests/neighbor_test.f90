@@ -283,7 +283,7 @@ contains
         type(crossdock_traffic) :: once, often
         real(real64), asynchronous :: x(num_owned), ghosts(size(needed))
         call halo%create(world, pattern, status, route="hypercube", executor="persistent", deduplicate=.true., &
-            max_message_bytes=16_int64, stripe_bytes=0, prepare=CROSSDOCK_PREPARE_FORWARD)
+            max_message_bytes=16_int64, prepare=CROSSDOCK_PREPARE_FORWARD)
         call expect_success(status, "options")
         call halo%statistics(once, status)
         x = real(value_of(owned()), real64)

@@ -141,8 +141,6 @@ class NeighborExchange(Routed):
         What runs the plan.
     max_message_bytes : int
         Longer messages are sent in parts.
-    stripe_bytes : int
-        A message between nodes is split over their ranks, at least so many bytes to each; 0: none is.
     prepare : {"both", "forward"}
         What is made ready, if `dtype` is given.
     reproducible : bool
@@ -174,11 +172,11 @@ class NeighborExchange(Routed):
 
     def __init__(self, world: Context, pattern: Pattern, dtype: npt.DTypeLike | None = float, *, route: str = "auto",
                  deduplicate: bool = True, executor: str = "auto", max_message_bytes: int = 1 << 30,
-                 stripe_bytes: int = 0, prepare: str = "both", reproducible: bool = False,
+                 prepare: str = "both", reproducible: bool = False,
                  name: str = "") -> None:
         self._inner = extension.NeighborExchange.make(
             inner_of(world), getattr(pattern, "_inner", pattern), dtype, route, deduplicate, executor,
-            max_message_bytes, stripe_bytes, prepare, reproducible, name or place_of_caller())
+            max_message_bytes, prepare, reproducible, name or place_of_caller())
         self._topology = world.topology
 
     def duplicate(self) -> NeighborExchange:

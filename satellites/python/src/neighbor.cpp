@@ -28,8 +28,7 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
     static std::unique_ptr<exchange_object> make(const shared_context& state, nb::handle of,
                                                  nb::handle dtype, nb::handle route,
                                                  nb::handle deduplicate, nb::handle executor,
-                                                 nb::handle max_message_bytes,
-                                                 nb::handle stripe_bytes, nb::handle prepare,
+                                                 nb::handle max_message_bytes, nb::handle prepare,
                                                  nb::handle reproducible, nb::handle name) {
         const auto read_all = [&] {
             neighbor_options options;
@@ -37,7 +36,6 @@ class exchange_object : public routed_object<exchange_object, neighbor_exchange>
             read(options.deduplicate, deduplicate, "deduplicate");
             read(options.executor, executor, "executor");
             read(options.max_message_bytes, max_message_bytes, "max_message_bytes");
-            read(options.stripe_bytes, stripe_bytes, "stripe_bytes");
             read(options.reproducible, reproducible, "reproducible");
             read(options.name, name, "name");
             options.prepare = choice_of<preparation>(

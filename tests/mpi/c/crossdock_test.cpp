@@ -280,7 +280,6 @@ TEST(Options, HaveTheDefaultsOfCpp) {
     EXPECT_EQ(options.executor, nullptr);
     EXPECT_EQ(options.max_message_bytes, 0u);
     EXPECT_EQ(options.item_bytes, 0u);
-    EXPECT_EQ(options.stripe_bytes, 0u);
     EXPECT_EQ(options.prepare, CROSSDOCK_PREPARE_BOTH);
     EXPECT_EQ(options.reproducible, 0);
     EXPECT_EQ(options.measure_max_candidates, measure.max_candidates);
@@ -519,7 +518,6 @@ TEST_F(Communication, ItemsTravelForwardAndHome) {
         options.reproducible = deduplicate;
         options.max_message_bytes = 64;
         options.executor = deduplicate ? "shared_memory" : "persistent";
-        options.stripe_bytes = 8;
         options.prepare = deduplicate ? CROSSDOCK_PREPARE_BOTH : CROSSDOCK_PREPARE_LAZY;
         const auto neighbor = made<crossdock_neighbor_exchange>(crossdock_neighbor_exchange_create,
                                                                 nodes, pattern, &options);

@@ -149,7 +149,6 @@ struct sharing {
     const char* name;
     std::string executor;
     std::function<region_t(rank_t)> node_of;  // empty: all ranks are of one node
-    std::size_t stripe_bytes = 0;
 };
 
 const std::array all_sharings{
@@ -158,7 +157,7 @@ const std::array all_sharings{
     sharing{"pairs", "shared_memory", [](rank_t rank) { return rank / 2; }},
     sharing{"first_alone", "auto", [](rank_t rank) { return rank == 0 ? 0 : 1; }},
     sharing{"alternating", "auto", [](rank_t rank) { return rank % 2; }},
-    sharing{"stripes", "auto", [](rank_t rank) { return rank % 3; }, 16}};
+    sharing{"threes", "auto", [](rank_t rank) { return rank % 3; }}};
 
 class NeighborSharing : public Neighbor, public testing::WithParamInterface<std::size_t> {
   protected:
@@ -167,7 +166,6 @@ class NeighborSharing : public Neighbor, public testing::WithParamInterface<std:
         neighbor_options result;
         result.deduplicate = deduplicate;
         result.executor = who.executor;
-        result.stripe_bytes = who.stripe_bytes;
         return result;
     }
 
@@ -848,26 +846,6 @@ TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
     MPI_Type_free(&overlapping);
 }
 
-TEST_F(Neighbor, StripesSplitAMessageThatLiesInOneRun) {
-    // Nodes of two ranks each, which are not consecutive where there are many.
-    std::vector<region_t> nodes;
-    for (rank_t r = 0; r < num_ranks; ++r) nodes.push_back(r % ((num_ranks + 1) / 2));
-    const auto pairs = topology::from_regions(nodes);
-    std::vector<count_t> all(100);
-    std::iota(all.begin(), all.end(), count_t{0});
-    pattern p{rank, num_ranks, 100, 100, {}, {}};
-    p.sends.append(next, all);
-    p.receives.append(previous, all);
-    neighbor_exchange split(on(pairs).with_nodes(pairs), p, {.route = "direct", .stripe_bytes = 8});
-
-    std::vector<count_t> items(100), slots(100), expected(100);
-    std::iota(items.begin(), items.end(), 100 * rank);
-    std::iota(expected.begin(), expected.end(), 100 * previous);
-    split.forward(items, slots);
-
-    EXPECT_EQ(slots, expected);
-}
-
 TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
     if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
     pattern p = mine(ring);
@@ -904,7 +882,6 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
         {{.max_message_bytes = 8}, "rank 1 has max_message_bytes = "},
         {{.executor = "persistent"}, "rank 1 has executor = auto, rank 0 has persistent; "},
         {{.item_bytes = 4}, "rank 1 has item_bytes = 8, rank 0 has 4; "},
-        {{.stripe_bytes = 4096}, "rank 1 has stripe_bytes = 0, rank 0 has 4096; "},
         {{.prepare = preparation::forward}, "rank 1 has prepare = both, rank 0 has forward; "}};
     for (const auto& [of_first, text] : options_of_first) {
         auto own = rank == 0 ? of_first : neighbor_options{};

@@ -209,9 +209,5 @@ TEST_F(NeighborStress, NodesOfFourBringWhatTheyShould) { run({.executor = "share
 
 TEST_F(NeighborStress, NodesOfTwoBringWhatTheyShould) { run({.executor = "shared_memory"}, 2); }
 
-TEST_F(NeighborStress, MessagesInStripesBringWhatTheyShould) {
-    run({.executor = "shared_memory", .stripe_bytes = 16}, 3);
-}
-
 }  // namespace
 }  // namespace crossdock::neighbor_stress_test

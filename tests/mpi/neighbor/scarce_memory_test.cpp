@@ -142,10 +142,7 @@ TEST_F(ScarceMemory, ItIsTriedAgainForItemsOfAnotherSize) {
 TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     if (num_ranks < 2) GTEST_SKIP() << "one rank shares nothing";
     if (is_first_node) pretended_free_blocks = 0;
-    for (const auto& options :
-         {neighbor_options{.executor = "shared_memory"}, neighbor_options{.stripe_bytes = 8}}) {
-        test::expect_thrown(errc::out_of_memory, [&] { make_on_pairs(options); });
-    }
+    test::expect_thrown(errc::out_of_memory, [&] { make_on_pairs({.executor = "shared_memory"}); });
 
     pretended_free_blocks.reset();
     auto halo = make_on_pairs({.executor = "shared_memory"});
