@@ -35,15 +35,6 @@ struct stage_partners {
     friend bool operator==(const stage_partners&, const stage_partners&) = default;
 };
 
-/// @brief The items that one rank has for another.
-struct rank_traffic {
-    rank_t source;
-    rank_t destination;
-    count_t num_items;
-
-    friend bool operator==(const rank_traffic&, const rank_traffic&) = default;
-};
-
 /// @brief What the ranks of a region can know together of where a route takes items, before it is compiled; estimates
 /// of its costs follow from it.
 enum class cost_trace {
@@ -86,22 +77,6 @@ class route {
     virtual rank_t max_leaders() const { return 0; }
     /// @brief Whether `next_hop` depends on the leader table.
     bool is_balanced() const { return max_leaders() > 0; }
-
-    /// @brief Whether compiling a plan first looks for places that suit the pattern, as on "grid:2:mapped". Ranks then
-    /// take the route that `with_places` makes, on which next hops and partners are others. Where nothing is compiled,
-    /// they take this one.
-    virtual bool wants_places() const { return false; }
-
-    /// @brief Which place in the route's virtual topology each rank takes for this traffic.
-    /// @param traffic  of all ranks; pairs may come again, and add up
-    /// @return a permutation of 0 … P-1; the same for the same traffic
-    /// @pre `wants_places()`
-    virtual std::vector<rank_t> find_places(std::span<const rank_traffic> traffic) const;
-
-    /// @brief The route of the same name on which rank p is at place `place_of_rank[p]`.
-    /// @param place_of_rank  a permutation of 0 … P-1
-    /// @pre `wants_places()`
-    virtual std::unique_ptr<route> with_places(std::vector<rank_t> place_of_rank) const;
 
     /// @brief How estimates follow items on this route.
     virtual cost_trace trace() const { return cost_trace::own_items; }

@@ -15,10 +15,10 @@
 #include "crossdock/plan.hpp"
 #include "satellites/studies/drawn_patterns.hpp"
 #include "satellites/studies/link_loads.hpp"
+#include "satellites/studies/placed_grid.hpp"
 #include "satellites/studies/print_record.hpp"
 #include "satellites/studies/replay.hpp"
 #include "satellites/studies/store_and_forward.hpp"
-#include "src/plan/place_ranks.hpp"
 #include "tools/inputs/workload.hpp"
 
 namespace {
@@ -217,8 +217,11 @@ json mapped_json(const std::string& name, const rank_layout& layout, const excha
     for (const auto& [who, regions] :
          {std::pair{"inside_nodes", nodes},
           std::pair{"everywhere", topology::one_region(nodes.num_ranks())}}) {
-        const auto way = make_route(name + ":mapped", regions);
-        const auto plans = compile(regions, what.patterns, *way, {.deduplicate = false});
+        const auto grid = make_route(name, regions);
+        const auto placed = place_ranks(
+            regions, what.patterns, dynamic_cast<const grid_route&>(*grid), {.deduplicate = false});
+        const auto plans =
+            compile(regions, what.patterns, placed ? *placed : *grid, {.deduplicate = false});
         auto& one = result[who];
         one["sent"] = bench::to_json(bench::count(nodes, plans));
         for (const auto& m : machines)

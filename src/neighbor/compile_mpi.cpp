@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "../base/environment_mpi.hpp"
-#include "../plan/place_ranks.hpp"
 #include "../plan/plan_compiler.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "automatic_route.hpp"
@@ -69,80 +68,6 @@ void run_later_rounds(setup_rounds& rounds, plan_compiler& part,
     }
 }
 
-// What rank 0 has to know of this rank's pattern: who has how many items for whom.
-std::vector<word_message> traffic_for_first(const pattern& p) {
-    std::vector<std::int64_t> words;
-    for (const auto& one : traffic_of(p))
-        words.insert(words.end(), {std::int64_t{one.destination}, one.num_items});
-    return {{0, std::move(words)}};
-}
-
-// As the function for the patterns of all ranks, with the same result. Rank 0 searches, and broadcasts the places,
-// while the others wait.
-// @param traffic  on rank 0, what came of `traffic_for_first` of all ranks
-std::unique_ptr<route> place_ranks(const communicator& comm, setup_rounds& rounds,
-                                   std::span<const word_message> traffic, const pattern& p,
-                                   const route& r, const compile_options& options) {
-    const auto num_ranks = static_cast<std::size_t>(comm.num_ranks());
-    auto places = with_reserve([&] { return std::vector<rank_t>(num_ranks); });
-    rounds.attempt([&] {
-        if (comm.rank() != 0) return;
-        std::vector<rank_traffic> all;
-        for (const auto& [source, words] : traffic) {
-            for (std::size_t i = 0; i < words.size(); i += 2)
-                all.push_back({source, static_cast<rank_t>(words[i]), words[i + 1]});
-        }
-        places = r.find_places(all);
-    });
-    constexpr rank_t no_place = -1;
-    if (rounds.fault()) places.front() = no_place;
-    rounds.run(
-        [&](MPI_Request* request) {
-            return MPI_Ibcast(places.data(), comm.num_ranks(), MPI_INT, 0, comm.get(), request);
-        },
-        [&] { return places.front() == no_place; });
-    std::unique_ptr<route> placed;
-    // What this rank's items make all ranks send, at their own places and at the others; and whether it has failed.
-    std::array<count_t, 3> sums{};
-    rounds.attempt([&] {
-        placed = r.with_places(std::move(places));
-        sums = {count_sent(p, r, options), count_sent(p, *placed, options), 0};
-    });
-    sums[2] = rounds.fault() ? 1 : 0;
-    rounds.run(
-        [&](MPI_Request* request) {
-            return MPI_Iallreduce(MPI_IN_PLACE, sums.data(), 3, MPI_INT64_T, MPI_SUM, comm.get(),
-                                  request);
-        },
-        [&] { return sums[2] > 0; });
-    return sums[1] < sums[0] ? std::move(placed) : nullptr;
-}
-
-// The first round on a route that wants places: unless all ranks know the plan, rank 0 hears who has how many items for
-// whom. Ranks that know it say nothing at first.
-std::vector<word_message> open_with_traffic(setup_rounds& rounds, const pattern& p,
-                                            const equal_arguments& same, std::uint32_t& slots) {
-    constexpr std::uint32_t has_said = std::uint32_t{1} << plan_cache::capacity;
-    const bool knows = slots != 0;
-    std::vector<word_message> traffic;
-    const auto list_if = [&](bool says) {
-        traffic.clear();
-        if (says) rounds.attempt([&] { traffic = traffic_for_first(p); });
-    };
-    list_if(!knows);
-    auto bits = knows ? slots : has_said;
-    auto inbox = rounds.open(traffic, same, &bits);
-    slots = bits & ~has_said;
-    if (slots != 0 || bits == has_said) return inbox;
-    list_if(knows);
-    auto others = rounds.hear_anybody(traffic);
-    rounds.attempt([&] {
-        std::ranges::move(others, std::back_inserter(inbox));
-        std::ranges::sort(inbox, {}, &word_message::peer);
-    });
-    return inbox;
-}
-
 // The name of a route, where "auto" may stand for one; for an exchange with default options.
 std::string resolve_automatic(const context& where, const checked_pattern& p,
                               std::string_view route_name, const compile_options& options,
@@ -189,31 +114,20 @@ compilation begin_compilation(const context& where, const checked_pattern& p,
     const equal_arguments own("a plan", list_own);
     const auto list = [&](named_values& values) { values.add(also_equal).add(own); };
     const equal_arguments same(also_equal.object(), list);
-    const auto is_kept = [&] {
-        if (!kept.take(slots)) return false;
-        rounds.fault().reset();  // nobody needs the headers, nor a fault with them
-        result.take(kept.found.compiled);
-        return true;
-    };
     rounds.attempt([&] {
         check_sizes(comm, regions, p);
         r = make_route(route_name, regions);
         slots = kept.ask(p.hash(), own.hash());
-    });
-    const bool has_places = !rounds.fault() && r->wants_places();
-    if (has_places) {
-        const auto traffic = open_with_traffic(rounds, p, same, slots);
-        if (is_kept()) return result;
-        if (auto placed = place_ranks(comm, rounds, traffic, p, *r, options)) r = std::move(placed);
-    }
-    rounds.attempt([&] {
         part.emplace(regions, p, *r, options);
         partners = partners_by_round(*r, comm.rank(), part->num_rounds());
         if (!partners.empty()) headers = part->send();
     });
-    const auto inbox =
-        has_places ? rounds.hear_anybody(headers) : rounds.open(headers, same, &slots);
-    if (is_kept()) return result;
+    const auto inbox = rounds.open(headers, same, &slots);
+    if (kept.take(slots)) {
+        rounds.fault().reset();  // nobody needs the headers, nor a fault with them
+        result.take(kept.found.compiled);
+        return result;
+    }
     result.num_stages = r->num_stages();
     result.kept = kept;
     run_later_rounds(rounds, *part, partners, inbox);

@@ -1,7 +1,6 @@
 #include "crossdock/plan.hpp"
 
 #include "../base/throw_error.hpp"
-#include "place_ranks.hpp"
 #include "planning_rounds.hpp"
 
 namespace crossdock {
@@ -29,11 +28,9 @@ void check_patterns(const topology& regions, std::span<const pattern> patterns) 
 std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
                           const route& r, const compile_options& options) {
     check_patterns(regions, patterns);
-    const auto placed = r.wants_places() ? place_ranks(patterns, r, options) : nullptr;
-    const route& taken = placed ? *placed : r;
     std::vector<plan_compiler> ranks;
     ranks.reserve(patterns.size());
-    for (const auto& p : patterns) ranks.emplace_back(regions, p, taken, options);
+    for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options);
 
     run_planning_rounds(ranks, [](int, const auto&) {});
     return finish_all(ranks);

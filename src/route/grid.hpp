@@ -18,39 +18,27 @@ namespace crossdock {
 ///     grid:2x3, 5 ranks, 2 to 4:   2 -> 3 -> 4       blocks {0 1 2} {3 4}
 ///
 /// At most (K1 - 1) + (K2 - 1) + … messages per rank.
-///
-/// With ":mapped" behind, places are given to ranks when a plan is compiled, such that less is
-/// forwarded; `find_places` says how.
 /// @par Source
 /// \cite selvitopi2019vpt (the dimensions of grid:n) and \cite peters2024array (also
 /// the shapes with names). Differs: blocks of nearly equal size in place of a grid with missing
-/// ranks. Places that suit the pattern are what the former leaves to future work.
+/// ranks.
 class grid_route final : public route {
   public:
-    grid_route(std::string name, const topology& regions, std::vector<rank_t> shape,
-               bool wants_places = false)
-        : route(std::move(name), regions), shape_(std::move(shape)), wants_places_(wants_places) {}
+    grid_route(std::string name, const topology& regions, std::vector<rank_t> shape)
+        : route(std::move(name), regions), shape_(std::move(shape)) {}
 
     int num_stages() const override { return static_cast<int>(shape_.size()); }
     rank_t next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const override;
     stage_partners partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override { return grid().max_destinations(); }
-    bool wants_places() const override { return wants_places_; }
-    std::vector<rank_t> find_places(std::span<const rank_traffic> traffic) const override;
-    std::unique_ptr<route> with_places(std::vector<rank_t> place_of_rank) const override;
 
     /// @brief K1, K2, …
     const std::vector<rank_t>& shape() const noexcept { return shape_; }
 
   private:
     block_grid grid() const { return {regions().num_ranks(), shape_}; }
-    std::vector<rank_t> ranks_at(std::vector<rank_t> places) const;
 
     std::vector<rank_t> shape_;
-    bool wants_places_;
-    // The one is the inverse of the other; empty: every rank is at the place of its own number.
-    std::vector<rank_t> place_of_rank_;
-    std::vector<rank_t> rank_at_place_;
 };
 
 }  // namespace crossdock

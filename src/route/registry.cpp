@@ -18,9 +18,8 @@ std::vector<route_description>& registry() {
          "each",
          &make_three_step, &three_step_candidates},
         {"grid", "grid:2",
-         "one dimension of a virtual grid after the other; grid:K1xK2x… or grid:n, and with "
-         ":mapped behind at places that suit the pattern",
-         &make_grid, &grid_candidates},
+         "one dimension of a virtual grid after the other; grid:K1xK2x… or grid:n", &make_grid,
+         &grid_candidates},
         {"hypercube", "hypercube", "halves of halves: a grid whose dimensions are all 2",
          &make_hypercube, &hypercube_candidates},
         {"locality", "locality",
@@ -57,14 +56,6 @@ void register_route(route_description added) {
         throw_error(errc::invalid_argument, "make of the route \"{}\" is a null pointer",
                     added.name);
     registry().push_back(std::move(added));
-}
-
-std::vector<rank_t> route::find_places(std::span<const rank_traffic>) const {
-    throw error(errc::internal, "route " + name_ + " has no places to choose");
-}
-
-std::unique_ptr<route> route::with_places(std::vector<rank_t>) const {
-    throw error(errc::internal, "route " + name_ + " has no places to choose");
 }
 
 std::unique_ptr<route> make_route(std::string_view name, const topology& regions) {

@@ -23,14 +23,13 @@ std::unique_ptr<route> make_locality(std::string_view parameters, const topology
 /// @brief 2 and 3 dimensions, where there are regions enough for so many to differ from fewer.
 std::vector<std::string> locality_candidates(const topology& regions, bool shares_cores);
 
-/// @param parameters  ":K1xK2x…" with a product of at least P, or ":n" for n balanced dimensions; both may end with
-/// ":mapped"
+/// @param parameters  ":K1xK2x…" with a product of at least P, or ":n" for n balanced dimensions
 std::unique_ptr<route> make_grid(std::string_view parameters, const topology& regions);
 /// @brief 2, 3 and 4 dimensions, but not as many as the hypercube has.
 std::vector<std::string> grid_candidates(const topology& regions, bool shares_cores);
 
 /// @brief ceil(log2 P) dimensions of 2.
-/// @param parameters  none, or ":mapped"
+/// @param parameters  none
 std::unique_ptr<route> make_hypercube(std::string_view parameters, const topology& regions);
 /// @brief Where it has several dimensions.
 std::vector<std::string> hypercube_candidates(const topology& regions, bool shares_cores);

@@ -535,7 +535,7 @@ std::vector<operation> operations() {
         });
     };
     for (const char* const executor : {"persistent", "shared_memory"}) {
-        for (const char* const route : {"direct", "three_step", "auto", "grid:2:mapped"}) {
+        for (const char* const route : {"direct", "three_step", "auto", "grid:2"}) {
             add(named(std::string("neighbor_") + route + "_" + executor),
                 [=](const context& where) {
                     neighbor_exchange(

@@ -35,7 +35,7 @@ class Planning : public test::AllRanks {
 
 TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
     if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
-    for (const auto* route : {"direct", "two_step", "three_step", "hypercube", "grid:2:mapped"}) {
+    for (const auto* route : {"direct", "two_step", "three_step", "hypercube"}) {
         ASSERT_EQ(compile_here(ring, route), compiled_offline(ring, route));
 
         const error routes =
@@ -64,7 +64,7 @@ TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
     compile_here(ring, "two_step");
     pattern p = mine(ring);
     if (rank == num_ranks - 1) p.sends.ranks[0] = -4;
-    for (const auto* route : {"direct", "three_step", "grid:2:mapped"}) {
+    for (const auto* route : {"direct", "three_step", "grid:2"}) {
         expect_thrown(errc::rank_out_of_range, num_ranks - 1,
                       [&] { return compile(context(comm, regions), p, route); });
     }
@@ -72,20 +72,6 @@ TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
         return compile(context(comm, topology::from_string("3x7")), mine(ring), "direct");
     });
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
-}
-
-// With 9 items from rank 0 to the last one, which differ in both coordinates.
-TEST_F(Planning, APlaceIsGivenWhereThatSavesItems) {
-    if (num_ranks != 8) GTEST_SKIP() << "an example of eight ranks";
-    test::pattern_builder builder(num_ranks);
-    for (count_t item = 0; item < 9; ++item) builder.send(0, item, 7);
-    const auto patterns = builder.take();
-    const auto sent = [&](const char* route) {
-        return total_traffic(regions, compile_here(patterns, route)).items;
-    };
-
-    EXPECT_EQ(sent("grid:2x4"), rank == 0 || rank == 4 ? 9 : 0);
-    EXPECT_EQ(sent("grid:2x4:mapped"), rank == 0 ? 9 : 0);
 }
 
 // Exchanges of these ranks find the plans of those before.

@@ -100,53 +100,12 @@ TEST(Grid, RefusesShapesThatAreNone) {
          {"grid", "grid:", "grid:4x", "grid:x4", "grid:2xtwo", "grid:0x8", "grid:-2", "grid:2 x2",
           "grid:2x2", "grid:32", "equal", "equal:0", "equal:2x2", "equal:32"})
         EXPECT_EQ(code_of(name, 5), errc::invalid_route) << name;
-    for (const char* name : {"grid:2147483648", "grid:mapped", "grid::mapped", "grid:2x2:mapped",
-                             "grid:2:Mapped", "equal:2:mapped", "hypercube:3:mapped"})
+    for (const char* name : {"grid:2147483648", "grid:2x3:mapped", "equal:2:2", "hypercube:3"})
         EXPECT_EQ(code_of(name, 5), errc::invalid_route) << name;
 }
 
 TEST(Grid, TakesDimensionsWhoseProductOverflows) {
     EXPECT_EQ(path("grid:2147483647x2147483647x2147483647", 3, 0, 2), (ranks{0, 2, 2, 2}));
-}
-
-TEST(Grid, IsAsWithoutMappingUntilItHasPlaces) {
-    EXPECT_EQ(path("grid:2x3:mapped", 5, 2, 4), (ranks{2, 3, 4}));
-    EXPECT_EQ(path("hypercube:mapped", 8, 0, 7), (ranks{0, 4, 6, 7}));
-    EXPECT_EQ(shape_of("grid:3:mapped", 100), (ranks{5, 5, 4}));
-}
-
-TEST(Grid, TravelsFromPlaceToPlace) {
-    const auto mapped = make_route("grid:2x2:mapped", topology::one_region(4));
-    const auto r = mapped->with_places({0, 2, 3, 1});
-
-    EXPECT_TRUE(mapped->wants_places());
-    EXPECT_FALSE(r->wants_places());
-    EXPECT_EQ(r->name(), "grid:2x2:mapped");
-    EXPECT_EQ(test::path(*r, 0, 3), (ranks{0, 0, 3}));  // to place 1
-    EXPECT_EQ(test::path(*r, 0, 2), (ranks{0, 1, 2}));  // by place 2 to 3
-    EXPECT_EQ(r->partners(2, 0), (stage_partners{{3}, {3}}));
-    EXPECT_EQ(r->partners(2, 1), (stage_partners{{1}, {1}}));
-}
-
-TEST(Grid, PartnersAtOtherPlacesAscend) {
-    const auto r =
-        make_route("grid:1x4:mapped", topology::one_region(4))->with_places({3, 1, 2, 0});
-
-    EXPECT_EQ(r->partners(1, 1), (stage_partners{{0, 2, 3}, {0, 2, 3}}));
-}
-
-TEST(Grid, WantsNoPlacesUnlessItIsMapped) {
-    const auto r = make_route("grid:2x2", topology::one_region(4));
-
-    EXPECT_FALSE(r->wants_places());
-    EXPECT_EQ(thrown_by([] {
-                  return make_route("direct", topology::one_region(4))->find_places({});
-              }).code(),
-              errc::internal);
-    EXPECT_EQ(thrown_by([] {
-                  return make_route("direct", topology::one_region(4))->with_places({0, 1, 2, 3});
-              }).code(),
-              errc::internal);
 }
 
 TEST(Hypercube, HasOneDimensionPerBit) {

@@ -1,4 +1,4 @@
-#include "src/route/place_search.hpp"
+#include "satellites/studies/place_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <random>
 #include <set>
 
-#include "src/route/grid.hpp"
-#include "support.hpp"
+#include "satellites/studies/placed_grid.hpp"
 #include "support/topologies.hpp"
+#include "tests/unit/route/support.hpp"
 
 namespace crossdock::place_search_test {
 namespace {
@@ -45,9 +45,16 @@ count_t num_hops(const route& r, const traffic& items) {
     return result;
 }
 
-count_t num_hops_mapped(const std::string& name, const topology& regions, const traffic& items) {
+ranks places_on(const std::string& name, const topology& regions, const traffic& items) {
     const auto r = make_route(name, regions);
-    return num_hops(*r->with_places(r->find_places(items)), items);
+    return search_places(regions, dynamic_cast<const grid_route&>(*r).shape(), items);
+}
+
+count_t num_hops_placed(const std::string& name, const topology& regions, const traffic& items) {
+    const auto r = make_route(name, regions);
+    return num_hops(
+        placed_grid(regions, dynamic_cast<const grid_route&>(*r), places_on(name, regions, items)),
+        items);
 }
 
 /// Which ranks are at the places that a region's ranks have by number.
@@ -65,18 +72,17 @@ TEST(PlaceSearch, PutsRanksThatTalkInOneBlock) {
     const auto regions = topology::one_region(4);
 
     EXPECT_EQ(num_hops(*make_route("grid:2x2", regions), items), 18);
-    EXPECT_EQ(num_hops_mapped("grid:2x2:mapped", regions, items), 9);
+    EXPECT_EQ(num_hops_placed("grid:2x2", regions, items), 9);
 }
 
 TEST(PlaceSearch, GivesEveryPlaceToOneRankAndTheSameAgain) {
     for (const rank_t num_ranks : {1, 2, 3, 5, 8, 13, 24, 40}) {
         const auto items = random_traffic(num_ranks, 3);
         for (const auto& regions : test::conformance_topologies(num_ranks)) {
-            for (const char* name : {"grid:2:mapped", "grid:3:mapped", "hypercube:mapped"}) {
-                const auto r = make_route(name, regions);
-                const auto places = r->find_places(items);
+            for (const char* name : {"grid:2", "grid:3", "hypercube"}) {
+                const auto places = places_on(name, regions, items);
 
-                EXPECT_EQ(r->find_places(items), places);
+                EXPECT_EQ(places_on(name, regions, items), places);
                 auto sorted = places;
                 std::ranges::sort(sorted);
                 EXPECT_EQ(sorted, numbers(num_ranks)) << name << " on " << regions.to_string();
@@ -91,7 +97,7 @@ TEST(PlaceSearch, NeverForwardsMoreWhereBlocksAreEquallyLarge) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             const auto items = random_traffic(16, seed);
             for (const std::string name : {"grid:4x4", "grid:2x8", "grid:2x2x4", "hypercube"}) {
-                EXPECT_LE(num_hops_mapped(name + ":mapped", regions, items),
+                EXPECT_LE(num_hops_placed(name, regions, items),
                           num_hops(*make_route(name, regions), items))
                     << name << " on " << regions_text;
             }
@@ -102,8 +108,7 @@ TEST(PlaceSearch, NeverForwardsMoreWhereBlocksAreEquallyLarge) {
 TEST(PlaceSearch, TheRanksOfARegionStayTogether) {
     for (const char* text : {"4x4", "cyclic:4x4", "3,5,8", "2x8"}) {
         const auto regions = topology::from_string(text);
-        const auto places =
-            make_route("grid:2x2x4:mapped", regions)->find_places(random_traffic(16, 1));
+        const auto places = places_on("grid:2x2x4", regions, random_traffic(16, 1));
 
         EXPECT_NE(places, numbers(16));
         for (const auto& at_places : regions_at_places(regions, places))
@@ -116,7 +121,7 @@ TEST(PlaceSearch, RegionsOfEqualSizeExchangeTheirPlaces) {
     const traffic items{{0, 14, 5}, {1, 15, 5}};  // regions 0 and 7 differ in three halves
 
     EXPECT_EQ(num_hops(*make_route("hypercube", regions), items), 30);
-    EXPECT_EQ(num_hops_mapped("hypercube:mapped", regions, items), 10);
+    EXPECT_EQ(num_hops_placed("hypercube", regions, items), 10);
 }
 
 TEST(PlaceSearch, FindsTheColumnsThatRanksWereDealtFrom) {
@@ -136,28 +141,28 @@ TEST(PlaceSearch, FindsTheColumnsThatRanksWereDealtFrom) {
         }
     }
 
-    EXPECT_EQ(num_hops_mapped("grid:8x4:mapped", regions, items), 8 * 7 * 4 * 2);
+    EXPECT_EQ(num_hops_placed("grid:8x4", regions, items), 8 * 7 * 4 * 2);
 }
 
 TEST(PlaceSearch, LeavesRanksWhereTheyAreIfNothingIsSaved) {
     const auto regions = topology::from_string("2x4");
     const auto places = [&](const char* name, const traffic& items) {
-        return make_route(name, regions)->find_places(items);
+        return places_on(name, regions, items);
     };
 
-    EXPECT_EQ(places("grid:2:mapped", {}), numbers(8));
-    EXPECT_EQ(places("grid:2:mapped", {{3, 3, 7}, {0, 5, 0}}), numbers(8));
-    EXPECT_EQ(places("grid:8:mapped", {}), numbers(8));
-    EXPECT_EQ(places("grid:1x8x1:mapped", {{0, 7, 3}}), numbers(8));  // all are one hop apart
-    EXPECT_EQ(places("grid:2x4:mapped", {{0, 1, 3}, {0, 4, 2}}), numbers(8));
+    EXPECT_EQ(places("grid:2", {}), numbers(8));
+    EXPECT_EQ(places("grid:2", {{3, 3, 7}, {0, 5, 0}}), numbers(8));
+    EXPECT_EQ(places("grid:8", {}), numbers(8));
+    EXPECT_EQ(places("grid:1x8x1", {{0, 7, 3}}), numbers(8));  // all are one hop apart
+    EXPECT_EQ(places("grid:2x4", {{0, 1, 3}, {0, 4, 2}}), numbers(8));
 }
 
 TEST(PlaceSearch, PairsThatComeAgainAddUp) {
-    const auto r = make_route("grid:2:mapped", topology::one_region(9));
+    const auto regions = topology::one_region(9);
     const traffic once{{0, 8, 6}, {0, 4, 3}, {5, 6, 2}};
     const traffic often{{5, 6, 2}, {0, 8, 1}, {0, 4, 1}, {8, 0, 5}, {0, 4, 2}};
 
-    EXPECT_EQ(r->find_places(often), r->find_places(once));
+    EXPECT_EQ(places_on("grid:2", regions, often), places_on("grid:2", regions, once));
 }
 
 }  // namespace

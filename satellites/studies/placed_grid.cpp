@@ -1,4 +1,4 @@
-#include "place_ranks.hpp"
+#include "placed_grid.hpp"
 
 #include <algorithm>
 
@@ -103,14 +103,41 @@ count_t count_sent(const pattern& p, const route& r, const compile_options& opti
     return result;
 }
 
-std::unique_ptr<route> place_ranks(std::span<const pattern> patterns, const route& r,
-                                   const compile_options& options) {
+placed_grid::placed_grid(const topology& regions, const grid_route& grid,
+                         std::vector<rank_t> place_of_rank)
+    : route(grid.name(), regions),
+      grid_(grid),
+      place_of_rank_(std::move(place_of_rank)),
+      rank_at_place_(place_of_rank_.size()) {
+    for (std::size_t rank = 0; rank < place_of_rank_.size(); ++rank)
+        rank_at_place_[static_cast<std::size_t>(place_of_rank_[rank])] = static_cast<rank_t>(rank);
+}
+
+rank_t placed_grid::next_hop(rank_t here, rank_t destination, int stage,
+                             const leader_table& leaders) const {
+    const auto place_of = [this](rank_t r) { return place_of_rank_[static_cast<std::size_t>(r)]; };
+    return rank_at_place_[static_cast<std::size_t>(
+        grid_.next_hop(place_of(here), place_of(destination), stage, leaders))];
+}
+
+stage_partners placed_grid::partners(rank_t here, int stage) const {
+    auto found = grid_.partners(place_of_rank_[static_cast<std::size_t>(here)], stage);
+    for (auto* const list : {&found.destinations, &found.sources}) {
+        for (auto& place : *list) place = rank_at_place_[static_cast<std::size_t>(place)];
+        std::ranges::sort(*list);
+    }
+    return found;
+}
+
+std::unique_ptr<route> place_ranks(const topology& regions, std::span<const pattern> patterns,
+                                   const grid_route& r, const compile_options& options) {
     std::vector<rank_traffic> traffic;
     for (const auto& p : patterns) {
         const auto more = traffic_of(p);
         traffic.insert(traffic.end(), more.begin(), more.end());
     }
-    auto placed = r.with_places(r.find_places(traffic));
+    auto placed =
+        std::make_unique<placed_grid>(regions, r, search_places(regions, r.shape(), traffic));
     if (count_sent_by_all(patterns, *placed, options) < count_sent_by_all(patterns, r, options))
         return placed;
     return nullptr;

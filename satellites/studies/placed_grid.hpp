@@ -1,5 +1,5 @@
 /// @file
-/// @brief Ranks at places of a route that suit the pattern.
+/// @brief Ranks at places of a grid that suit the pattern.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,31 @@
 
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
-#include "crossdock/route.hpp"
+#include "place_search.hpp"
+#include "src/route/grid.hpp"
 
 namespace crossdock {
+
+/// @brief A grid whose ranks are at other places than those of their numbers.
+/// @par Source
+/// What \cite selvitopi2019vpt leaves to future work.
+class placed_grid final : public route {
+  public:
+    /// @param place_of_rank  a permutation of 0 … P-1
+    placed_grid(const topology& regions, const grid_route& grid, std::vector<rank_t> place_of_rank);
+
+    int num_stages() const override { return grid_.num_stages(); }
+    rank_t next_hop(rank_t here, rank_t destination, int stage,
+                    const leader_table& leaders) const override;
+    stage_partners partners(rank_t here, int stage) const override;
+    count_t max_messages_per_rank() const override { return grid_.max_messages_per_rank(); }
+
+  private:
+    grid_route grid_;
+    // The one is the inverse of the other.
+    std::vector<rank_t> place_of_rank_;
+    std::vector<rank_t> rank_at_place_;
+};
 
 /// @brief By how many ranks an item is sent on its way, its source included.
 /// @pre the route is not balanced
@@ -34,8 +56,7 @@ count_t count_sent(const pattern& p, const route& r, const compile_options& opti
 /// @brief The route that ranks take for these patterns, if other places than their own save items.
 /// @param patterns  of all ranks
 /// @return null if all stay at the places of `r`
-/// @pre `r.wants_places()`
-std::unique_ptr<route> place_ranks(std::span<const pattern> patterns, const route& r,
-                                   const compile_options& options);
+std::unique_ptr<route> place_ranks(const topology& regions, std::span<const pattern> patterns,
+                                   const grid_route& r, const compile_options& options);
 
 }  // namespace crossdock

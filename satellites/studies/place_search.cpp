@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "block_grid.hpp"
+#include "src/route/block_grid.hpp"
 
 namespace crossdock {
 

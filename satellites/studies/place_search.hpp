@@ -5,9 +5,18 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/route.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock {
+
+/// @brief The items that one rank has for another.
+struct rank_traffic {
+    rank_t source;
+    rank_t destination;
+    count_t num_items;
+
+    friend bool operator==(const rank_traffic&, const rank_traffic&) = default;
+};
 
 /// @brief Looks for places at which ranks with many items for each other differ in few coordinates.
 ///
