@@ -87,39 +87,6 @@ struct exchange_traffic {
     friend bool operator==(const exchange_traffic&, const exchange_traffic&) = default;
 };
 
-/// @brief How long a message is to whom; for counting, not for sending.
-struct sized_message {
-    rank_t destination = 0;
-    count_t bytes = 0;
-};
-
-/// @brief What every rank sends in an exchange, without any MPI: exactly what `exchange_options::sent` of each rank
-/// would say.
-///
-///     "2x2", one message of 8 bytes from 0 to 3; a bundle has 48 bytes and 16 for every envelope
-///
-///     nonblocking            0: 8 to 3
-///     locality_nonblocking   0: 48 to 1, 72 to 2    1: 48 to 0    2: 72 to 3    3: 48 to 2
-///
-/// @param messages             entry p for rank p: what it sends, in any order, destinations may repeat
-/// @param regions              of `shared_memory` the nodes
-/// @param max_forwarded_bytes  of `exchange_options`; `auto_max_forwarded_bytes` under "auto"
-/// @param m                    chooses the route inside the regions, for algorithms by region
-/// @return entry p for rank p
-/// @throws error(errc::size_mismatch)      there are not as many entries as ranks
-/// @throws error(errc::rank_out_of_range)  a destination is not a rank
-/// @throws error(errc::invalid_argument)   a count of bytes is negative, or messages differ in size of a method that
-/// `takes_one_size_only`
-/// @throws as `make_route`, for `routed`
-/// @par Complexity
-/// Memory linear in the messages. Time linear in the hops of all messages, and in the partners of all ranks on the
-/// route: P^2 for `routed:direct`.
-std::vector<exchange_traffic> count_exchange(
-    const topology& regions, std::span<const std::vector<sized_message>> messages,
-    const exchange_algorithm& algorithm,
-    count_t max_forwarded_bytes = std::numeric_limits<count_t>::max(),
-    const machine& m = default_machine());
-
 /// @brief `exchange_traffic`, field by field over all ranks.
 struct exchange_traffic_summary {
     summary messages;

@@ -9,8 +9,8 @@
 
 #include "crossdock/machine.hpp"
 #include "crossdock/simulate.hpp"
+#include "satellites/simulator/src/exchange_schedule.hpp"
 #include "satellites/studies/print_record.hpp"
-#include "src/schedule/exchange_schedule.hpp"
 #include "tools/inputs/workload.hpp"
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include "../base/throw_error.hpp"
 #include "../select/all_partners_cost.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 #include "forwarder.hpp"
 
 namespace crossdock {

@@ -1,4 +1,5 @@
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@
 #include "../context/named_context_mpi.hpp"
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
-#include "exchange_rules.hpp"
 #include "exchange_words_mpi.hpp"
 
 namespace crossdock {

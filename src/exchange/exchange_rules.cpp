@@ -1,4 +1,4 @@
-#include "exchange_rules.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 
 #include "../base/throw_error.hpp"
 

@@ -6,7 +6,7 @@
 #include "../base/rank_fault_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
-#include "exchange_rules.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 
 namespace crossdock {
 

@@ -1,5 +1,7 @@
 #include "forwarder.hpp"
 
+#include "crossdock/detail/exchange/exchange_rules.hpp"
+
 #include <cstring>
 
 #include "crossdock/detail/base/memory_reserve.hpp"

@@ -77,9 +77,6 @@ struct bundle {
     count_t bytes = 0;
 };
 
-/// @brief The bytes of a bundle besides its messages' own.
-count_t bundle_overhead_bytes(count_t num_envelopes) noexcept;
-
 /// @brief Packs envelopes with their messages; a bundle without any carries the agreement.
 std::vector<bundle> make_bundles(const agreement& agreement,
                                  std::span<const placed_envelope> messages,

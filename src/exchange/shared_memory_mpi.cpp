@@ -2,7 +2,7 @@
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
-#include "exchange_rules.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 #include "shared_send_buffers.hpp"
 
 namespace crossdock {

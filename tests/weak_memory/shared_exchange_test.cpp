@@ -21,7 +21,6 @@
 
 #include "crossdock/operation.hpp"
 #include "crossdock/plan.hpp"
-#include "crossdock/schedule.hpp"
 #include "src/executor/shared_memory_schedule_builder.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "crossdock/exchange_algorithm.hpp"
+#include "crossdock/schedule.hpp"
 #include "tools/crossdock/algorithm_names.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/exchange_algorithm.hpp"
+#include "crossdock/schedule.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 
 namespace crossdock::tool {

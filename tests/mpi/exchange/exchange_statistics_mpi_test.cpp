@@ -6,7 +6,7 @@
 #include <random>
 
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
-#include "crossdock/exchange_algorithm.hpp"
+#include "crossdock/schedule.hpp"
 #include "exchange/sends.hpp"
 #include "src/topology/nodes_mpi.hpp"
 #include "support/all_ranks.hpp"

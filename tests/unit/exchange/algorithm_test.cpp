@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "src/exchange/forwarder.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 #include "src/select/all_partners_cost.hpp"
 #include "support/thrown_by.hpp"
 

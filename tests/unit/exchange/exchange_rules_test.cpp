@@ -1,4 +1,4 @@
-#include "src/exchange/exchange_rules.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 
 #include <gtest/gtest.h>
 

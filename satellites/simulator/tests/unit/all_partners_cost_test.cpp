@@ -6,10 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 #include "crossdock/route.hpp"
 #include "crossdock/schedule.hpp"
-#include "src/exchange/forwarder.hpp"
-#include "src/schedule/operation_pricer.hpp"
+#include "satellites/simulator/src/operation_pricer.hpp"
 #include "support/machines.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"

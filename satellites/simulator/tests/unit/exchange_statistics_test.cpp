@@ -1,4 +1,4 @@
-#include "crossdock/exchange_algorithm.hpp"
+#include "crossdock/schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 #include "exchange_schedule.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -8,10 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "../base/throw_error.hpp"
-#include "../exchange/exchange_rules.hpp"
-#include "../exchange/forwarder.hpp"
-#include "../route/members.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 #include "schedule_builder.hpp"
 
 namespace crossdock {
@@ -369,7 +368,9 @@ class exchange_writer {
         for (const auto& [source, destination, bytes, num_envelopes] : messages) {
             if (std::exchange(present, source) != source) place_of.clear();
             const region_t region = regions_.region_of(destination);
-            const rank_t entry = counterpart(regions_, source, region);
+            // The member with the same local rank, modulo the region's size.
+            const rank_t entry = regions_.rank_at(
+                region, regions_.local_rank(source) % regions_.region_size(region));
             result.inside[static_cast<std::size_t>(region)].push_back(
                 {regions_.local_rank(entry), regions_.local_rank(destination), bytes});
             if (region == regions_.region_of(source)) continue;
@@ -559,8 +560,9 @@ using all_messages = std::span<const std::vector<sized_message>>;
 void check_messages(const topology& regions, all_messages messages, exchange_method method) {
     const auto num_ranks = static_cast<std::size_t>(regions.num_ranks());
     if (messages.size() != num_ranks) {
-        throw_error(errc::size_mismatch, "there are messages of {} ranks, but the topology has {}",
-                    messages.size(), num_ranks);
+        throw error(errc::size_mismatch,
+                    fmt::format("there are messages of {} ranks, but the topology has {}",
+                                messages.size(), num_ranks));
     }
     for (rank_t source = 0; source < regions.num_ranks(); ++source) {
         for (const auto& [destination, bytes] : messages[static_cast<std::size_t>(source)])
@@ -571,10 +573,11 @@ void check_messages(const topology& regions, all_messages messages, exchange_met
     for (const auto& list : messages) {
         for (const auto& message : list) {
             if (message.bytes != size.value_or(message.bytes)) {
-                throw_error(errc::invalid_argument,
-                            "the algorithm {} exchanges messages of one size only, "
-                            "not of {} and {} bytes",
-                            to_string(exchange_algorithm{method, {}}), *size, message.bytes);
+                throw error(
+                    errc::invalid_argument,
+                    fmt::format("the algorithm {} exchanges messages of one size only, "
+                                "not of {} and {} bytes",
+                                to_string(exchange_algorithm{method, {}}), *size, message.bytes));
             }
             size = message.bytes;
         }

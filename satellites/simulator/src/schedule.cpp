@@ -1,6 +1,6 @@
 #include "crossdock/schedule.hpp"
 
-#include "../base/throw_error.hpp"
+#include <fmt/format.h>
 
 namespace crossdock {
 
@@ -11,9 +11,9 @@ std::uint32_t schedule::add(const operation& what, std::span<const std::uint32_t
     const auto number = checked_cast<std::uint32_t>(operations_.size() - first_operation_.back());
     for (const std::uint32_t other : required) {
         if (other >= number) {
-            throw_error(errc::invalid_argument,
-                        "operation {} of rank {} requires {}, which is not before it", number,
-                        num_ranks() - 1, other);
+            throw error(errc::invalid_argument,
+                        fmt::format("operation {} of rank {} requires {}, which is not before it",
+                                    number, num_ranks() - 1, other));
         }
     }
     operations_.push_back(what);

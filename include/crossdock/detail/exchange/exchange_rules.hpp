@@ -4,10 +4,11 @@
 
 #include <memory>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @throws error(errc::rank_out_of_range)  the destination is no rank
 /// @throws error(errc::invalid_argument)   `bytes` is negative
@@ -26,6 +27,9 @@ struct node_leaders {
     rank_t sender = 0;
     rank_t receiver = 0;
 };
+
+/// @brief The bytes that a message between ranks of a routed exchange has besides its envelopes' own.
+count_t bundle_overhead_bytes(count_t num_envelopes) noexcept;
 
 node_leaders leaders_between(const topology& nodes, region_t from, region_t to);
 

@@ -1,7 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
-#include "../base/throw_error.hpp"
 #include "crossdock/schedule.hpp"
 #include "operation_pricer.hpp"
 
@@ -104,8 +105,8 @@ class schedule_filler {
 
 void check_num_plans(const rank_layout& layout, std::span<const plan> plans) {
     if (plans.size() == static_cast<std::size_t>(layout.num_ranks())) return;
-    throw_error(errc::size_mismatch, "there are {} plans, but {} ranks", plans.size(),
-                layout.num_ranks());
+    throw error(errc::size_mismatch,
+                fmt::format("there are {} plans, but {} ranks", plans.size(), layout.num_ranks()));
 }
 
 }  // namespace

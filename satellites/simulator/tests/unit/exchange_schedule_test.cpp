@@ -6,7 +6,7 @@
 #include <random>
 
 #include "crossdock/simulate.hpp"
-#include "src/schedule/exchange_schedule.hpp"
+#include "satellites/simulator/src/exchange_schedule.hpp"
 #include "support/machines.hpp"
 #include "support/thrown_by.hpp"
 
