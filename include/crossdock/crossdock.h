@@ -550,8 +550,7 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 ///
 /// A start waits for nobody, if what it exchanges is ready: at first what the option `prepare` names, for items of the
 /// option `item_bytes`. The first start with items of another size, or in a direction that is not ready, makes it
-/// ready: it blocks until the ranks of the node start it too (all ranks, if messages are split), and such starts come
-/// in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an item is the size of
+/// ready: it blocks until the ranks of the node start it too, and such starts come in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an item is the size of
 /// its datatype, in a reverse one the extent.
 ///
 /// Items and slots may lie in one array, as long as no item that is sent lies where a slot is filled; else a start is
@@ -560,7 +559,7 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 
 /// @brief Compiles a pattern along a route.
 /// @return as `crossdock_plan_compile`; CROSSDOCK_OUT_OF_MEMORY if a node has not enough memory to share, and the
-/// executor is "shared_memory" or messages are split
+/// executor is "shared_memory"
 crossdock_status crossdock_neighbor_exchange_create(const crossdock_context* context,
                                                     const crossdock_pattern* pattern,
                                                     const crossdock_neighbor_options* options,
@@ -600,7 +599,7 @@ crossdock_status crossdock_neighbor_exchange_create_from_arguments(
     crossdock_neighbor_exchange** result);
 
 /// @brief A second exchange on the same plan, which may be active at the same time. Waits for the
-/// ranks that share memory, or for all, if the executor must share or messages are split.
+/// ranks that share memory, or for all, if the executor must share.
 crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
                                                        crossdock_neighbor_exchange** result);
 

@@ -2,7 +2,6 @@
 /// @brief The algorithms of a sparse data exchange, by name, and the choice of one.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>

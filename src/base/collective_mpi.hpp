@@ -70,9 +70,9 @@ void run_collective(const communicator& comm, Begin&& begin) {
 /// As `run_collective`.
 inline void allreduce(const communicator& comm, void* values, std::size_t count, MPI_Datatype type,
                       MPI_Op operation) {
+    const int number = checked_cast<int>(count);
     run_collective(comm, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), type, operation,
-                              comm.get(), reduction);
+        return MPI_Iallreduce(MPI_IN_PLACE, values, number, type, operation, comm.get(), reduction);
     });
 }
 

@@ -14,7 +14,6 @@
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
-#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 

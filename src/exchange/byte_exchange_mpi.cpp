@@ -1,5 +1,4 @@
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
-#include "crossdock/detail/exchange/exchange_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include "../context/named_context_mpi.hpp"
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 #include "exchange_words_mpi.hpp"
 
 namespace crossdock {

@@ -1,10 +1,9 @@
 #include "forwarder.hpp"
 
-#include "crossdock/detail/exchange/exchange_rules.hpp"
-
 #include <cstring>
 
 #include "crossdock/detail/base/memory_reserve.hpp"
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 
 namespace crossdock {
 

@@ -103,10 +103,7 @@ class executor final : private background_work,
         const shared_memory_schedule& work, const std::shared_ptr<node_memory>& memory);
     std::unique_ptr<schedule_runner> make_runner(const executor_setup& setup);
     const shared_memory_schedule& work() const noexcept { return runner_->work(); }
-    // Stripes of several messages may have the same two ends, beside a message that is not split.
-    int tag_of(const schedule_part& part) const {
-        return first_tag_ + part.stage + (part.is_stripe ? work().num_stages : 0);
-    }
+    int tag_of(const schedule_part& part) const { return first_tag_ + part.stage; }
     std::size_t receive_request(receive_number part, std::size_t half) const;
     std::size_t send_request(send_number part, std::size_t half) const;
     MPI_Request& free_request(std::size_t number);

@@ -1,9 +1,7 @@
 #include "compile_mpi.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 
 #include "../base/environment_mpi.hpp"

@@ -66,7 +66,7 @@ class plan_runner {
 
     /// @brief Prepares a direction that is not ready for items of a size, and what the options ask for as well.
     /// @return why this rank can start an empty exchange only: ranks of its node cannot share memory, but have to
-    /// Collective over the ranks that share memory; over all ranks if messages are split.
+    /// Collective over the ranks that share memory.
     std::optional<error> prepare_at_start(direction to, preparation what, std::size_t item_bytes);
 
     bool is_ready(direction to, std::size_t item_bytes) {

@@ -46,12 +46,7 @@ class plan_cache final : public communicator_resource {
         return slots;
     }
 
-    /// @brief The plan at the first of some slots.
-    const kept_plan& at(std::uint32_t slots) const noexcept {
-        return entries_[static_cast<std::size_t>(std::countr_zero(slots))].kept;
-    }
-
-    /// @brief As above, which is now the one that was used last.
+    /// @brief The plan at the first of some slots, which is now the one that was used last.
     const kept_plan& use(std::uint32_t slots) noexcept {
         auto& one = entries_[static_cast<std::size_t>(std::countr_zero(slots))];
         one.last_use = ++num_uses_;

@@ -6,12 +6,13 @@ from checker import check
 
 # Of src and include. A commit that makes the core smaller makes them smaller, and none makes them larger. Bytes keep
 # lines from being joined; they are rounded, so that a longer word is no fault.
-LIMITS = {"files": 315, "lines": 43_236, "bytes": 1_800_000}
+LIMITS = {"files": 315, "lines": 43_223, "bytes": 1_800_000}
 
 
 def size_of(project):
     """The files, lines and bytes of the core."""
-    texts = [path.read_bytes() for top in ("src", "include") for path in (project / top).rglob("*") if path.is_file()]
+    texts = [path.read_bytes() for top in ("src", "include") for path in (project / top).rglob("*")
+             if path.suffix in (".c", ".cpp", ".h", ".hpp", ".inc", ".in")]
     return {"files": len(texts), "lines": sum(text.count(b"\n") for text in texts),
             "bytes": sum(len(text) for text in texts)}
 

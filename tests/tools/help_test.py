@@ -10,6 +10,7 @@ ALL = [(verb,) for verb in VERBS[:-1]] + [("bench", benchmark) for benchmark in 
 NEED_A_PROGRAM = [("run",), ("trace",), ("why",)]
 QUICK = {("try",): ["--machine", "generic_100g", "--iterations", "2"], ("calibrate",): ["--seconds", "0.01"],
          **{("bench", name): ["--iterations", "1", "--warm-ups", "0"] for name in BENCHES},
+         ("bench", "array"): ["--iterations", "1", "--warm-ups", "0", "--edges-per-rank", "1024"],
          ("bench", "hypre"): ["--iterations", "1", "--runs", "1", "--set-ups", "1"]}
 
 

@@ -1,5 +1,6 @@
 #include "call_without_plan.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -21,7 +22,8 @@ call_without_plan::call_without_plan(const neighbor_call& call)
 
 // MPI may still read or write what it was given.
 call_without_plan::~call_without_plan() {
-    if (num_complete_ < messages_.size())
+    const auto is_open = [](const message& one) { return one.request != MPI_REQUEST_NULL; };
+    if (std::ranges::any_of(messages_, is_open))
         static_cast<void>(new (std::nothrow) std::vector<message>(std::move(messages_)));
     call_->on->end_messages(along_);
 }
@@ -44,14 +46,13 @@ void call_without_plan::prepare() {
     };
     with_reserve([&] {
         messages_.clear();
-        messages_.reserve(call_->receives.blocks().size() + call_->sends.blocks().size());
         add(call_->receives, false);
         num_received_ = messages_.size();
         add(call_->sends, true);
     });
 }
 
-// Open MPI 4.1 does not say of a rank's message to itself that it was too long.
+// Open MPI 4.1 does not say of a rank's message to itself that it was too long. Such a one is sent empty.
 void call_without_plan::compare_own() noexcept {
     const auto self = call_->on->where().rank();
     const auto& sources = call_->on->sources().ranks;
@@ -61,8 +62,10 @@ void call_without_plan::compare_own() noexcept {
         while (sent < messages_.size() && destinations[messages_[sent].block] != self) ++sent;
         if (sent == messages_.size()) return;
         if (call_->sends.layout().lengths[messages_[sent].block] >
-            call_->receives.layout().lengths[messages_[i].block])
+            call_->receives.layout().lengths[messages_[i].block]) {
+            messages_[sent].values.count = 0;
             note(MPI_ERR_TRUNCATE);
+        }
         ++sent;
     }
 }
@@ -114,7 +117,11 @@ void call_without_plan::end(const message& one, const MPI_Status& status) noexce
 // Only the first failure is told.
 void call_without_plan::note(int code) noexcept {
     if (code == MPI_SUCCESS || failure_) return;
-    failure_ = std::make_exception_ptr(mpi_error(code, "MPI_Neighbor_alltoallw"));
+    try {
+        throw mpi_error(code, "MPI_Neighbor_alltoallw");
+    } catch (...) {
+        failure_ = std::current_exception();
+    }
 }
 
 }  // namespace crossdock::drop_in

@@ -199,7 +199,11 @@ bool planned_call::test_messages() {
 
 // A block has less room than was sent.
 void planned_call::note_truncation() noexcept {
-    note(std::make_exception_ptr(mpi_error(MPI_ERR_TRUNCATE, "MPI_Neighbor_alltoallw")));
+    try {
+        throw mpi_error(MPI_ERR_TRUNCATE, "MPI_Neighbor_alltoallw");
+    } catch (...) {
+        note(std::current_exception());
+    }
 }
 
 // Of several from one rank, only the first that has not been found is looked for.

@@ -14,7 +14,6 @@
 #include <iterator>
 #include <limits>
 #include <list>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/detail/exchange/exchange_rules.hpp"
 #include "crossdock/route.hpp"
 #include "support/thrown_by.hpp"
 

@@ -18,6 +18,10 @@ void check_sized_message(rank_t source, rank_t destination, count_t bytes, rank_
 /// region; its ranks are their local ranks.
 std::unique_ptr<route> make_inside_route(rank_t num_members, const machine& m);
 
+/// @brief The bytes of a message between ranks of a routed exchange besides those of the messages that it brings.
+/// `forwarder.cpp` writes them.
+count_t bundle_overhead_bytes(count_t num_envelopes) noexcept;
+
 /// @brief The ranks that carry what node `from` has for node `to`, which is another one.
 ///
 /// The members of a node share out the others by eights, the next ones first: the first member sends
@@ -27,9 +31,6 @@ struct node_leaders {
     rank_t sender = 0;
     rank_t receiver = 0;
 };
-
-/// @brief The bytes that a message between ranks of a routed exchange has besides its envelopes' own.
-count_t bundle_overhead_bytes(count_t num_envelopes) noexcept;
 
 node_leaders leaders_between(const topology& nodes, region_t from, region_t to);
 
