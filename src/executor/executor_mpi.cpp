@@ -5,6 +5,7 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
+#include "../base/lost_ranks_mpi.hpp"
 #include "../base/throw_error.hpp"
 #include "../base/watchdog_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -452,6 +453,8 @@ void executor::finish() {
     if (std::exchange(has_marks_, false)) remove_marks();
     if (runner_->thrown()) std::rethrow_exception(runner_->thrown());
     if (const rank_t failed = runner_->failed(); failed != schedule_runner::nobody) {
+        // Open MPI 5.0.7 completes receives from a rank that has ended with nothing.
+        if (const auto lost = lost_ranks::find(MPI_ERR_OTHER)) throw lost_ranks::fault_of(*lost);
         throw_error_of(failed, errc::peer_failed,
                        "rank {} could not start or combine, so items that rank {} needs "
                        "are missing; the error of {} has the reason",

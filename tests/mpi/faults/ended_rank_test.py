@@ -16,8 +16,9 @@ def lines_until(is_last, num_ranks, program):
     lines = []
     try:
         for line in running.stdout:
-            if line.strip():
-                lines.append(line.strip())
+            said = line.strip("\0 \n")  # Open MPI 5.0.7 forwards null characters, too
+            if said:
+                lines.append(said)
             if is_last(lines):
                 break
     finally:

@@ -67,7 +67,9 @@ def start(operations, rounds):
     environment = dict(os.environ, CROSSDOCK_FAULT_ROUNDS=str(rounds), CROSSDOCK_FAULT_SECONDS="60")
     program = subprocess.Popen([*LAUNCHER, f"--gtest_filter=*RoundsEndAsUsual/{operations}"], env=environment,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    while len(ranks_below(program.pid)) < NUM_RANKS and program.poll() is None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (len(ranks_below(program.pid)) < NUM_RANKS or not all(map(shared_files, ranks_below(program.pid)))) and \
+            program.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.7)
     return program, ranks_below(program.pid)
