@@ -550,8 +550,9 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 ///
 /// A start waits for nobody, if what it exchanges is ready: at first what the option `prepare` names, for items of the
 /// option `item_bytes`. The first start with items of another size, or in a direction that is not ready, makes it
-/// ready: it blocks until the ranks of the node start it too, and such starts come in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an item is the size of
-/// its datatype, in a reverse one the extent.
+/// ready: it blocks until the ranks of the node start it too, and such starts come in one order on all ranks. The last
+/// eight sizes stay ready. In a forward exchange the size of an item is the size of its datatype, in a reverse one the
+/// extent.
 ///
 /// Items and slots may lie in one array, as long as no item that is sent lies where a slot is filled; else a start is
 /// CROSSDOCK_INVALID_ARGUMENT.

@@ -121,10 +121,10 @@ struct item_records {
 /// All other calls throw error(errc::invalid_state).
 ///
 /// @par Collective
-/// Constructors, `duplicate`, `prepare`, `forward_records` and starts, over all ranks of the context. The
-/// constructor from a pattern and `forward_records` block. The others wait for the ranks that share memory,
-/// and for all ranks where the communicator has no exchange yet, or `executor` is `shared_memory`.
-/// A start waits for nobody, unless it makes something ready. All other calls are the rank's own.
+/// Constructors, `duplicate`, `prepare`, `forward_records` and starts, over all ranks of the context. The constructor
+/// from a pattern and `forward_records` block. The others wait for the ranks that share memory, and for all ranks where
+/// the communicator has no exchange yet, or `executor` is `shared_memory`. A start waits for nobody, unless it makes
+/// something ready. All other calls are the rank's own.
 ///
 /// While active, the input must not change and the output must not be read. Every rank starts the same exchanges of one
 /// object in the same order; different objects (also duplicates, which share the plan) are independent: any number may
@@ -232,8 +232,7 @@ class neighbor_exchange {
     /// @throws error(errc::invalid_argument)  an item that is sent and a slot that is filled lie in the same memory
     /// @throws error(errc::invalid_state)     an exchange is active. Such errors are this rank's alone. It then takes
     /// part with nothing, unless an exchange was active.
-    /// @throws error(errc::out_of_memory)     as the constructor, where it makes something ready: on all ranks of a
-    /// node
+    /// @throws error(errc::out_of_memory)     as the constructor, if it makes something ready: on all ranks of a node
     template <lasting_items Items, lasting_items Slots>
     requires same_items<Items, Slots>
     void start(Items&& items, Slots&& slots) {

@@ -6,7 +6,7 @@ from checker import check
 
 # Of src and include. A commit that makes the core smaller makes them smaller, and none makes them larger. Bytes keep
 # lines from being joined; they are rounded, so that a longer word is no fault.
-LIMITS = {"files": 315, "lines": 43_226, "bytes": 1_800_000}
+LIMITS = {"files": 315, "lines": 43_225, "bytes": 1_800_000}
 
 
 def size_of(project):

@@ -16,6 +16,14 @@ int current_code() noexcept {
     }
 }
 
+std::exception_ptr exception_of(int mpi_code) noexcept {
+    try {
+        throw mpi_error(mpi_code, "MPI_Neighbor_alltoallw");
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
 context context_for(MPI_Comm comm, const std::string& topology) {
     context_options options;
     options.report = "0";  // CROSSDOCK_REPORT asks for that of calls

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "basics.hpp"
 #include "crossdock/extend.hpp"
 
 namespace crossdock::drop_in {
@@ -116,12 +117,7 @@ void call_without_plan::end(const message& one, const MPI_Status& status) noexce
 
 // Only the first failure is told.
 void call_without_plan::note(int code) noexcept {
-    if (code == MPI_SUCCESS || failure_) return;
-    try {
-        throw mpi_error(code, "MPI_Neighbor_alltoallw");
-    } catch (...) {
-        failure_ = std::current_exception();
-    }
+    if (code != MPI_SUCCESS && !failure_) failure_ = exception_of(code);
 }
 
 }  // namespace crossdock::drop_in

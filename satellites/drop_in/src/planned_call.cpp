@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "basics.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/extend.hpp"
 
@@ -198,13 +199,7 @@ bool planned_call::test_messages() {
 }
 
 // A block has less room than was sent.
-void planned_call::note_truncation() noexcept {
-    try {
-        throw mpi_error(MPI_ERR_TRUNCATE, "MPI_Neighbor_alltoallw");
-    } catch (...) {
-        note(std::current_exception());
-    }
-}
+void planned_call::note_truncation() noexcept { note(exception_of(MPI_ERR_TRUNCATE)); }
 
 // Of several from one rank, only the first that has not been found is looked for.
 void planned_call::take_received() {

@@ -131,7 +131,8 @@ class progress_engine final : private suspension {
     /// @return whether something has completed, or MPI has tested for it in vain
     bool advance();
 
-    /// @brief MPI has tested a request in vain, and so made progress. Open MPI has yielded, too, as it does in its waits.
+    /// @brief MPI has tested a request in vain, and so made progress. Open MPI has yielded, too, as it does in its
+    /// waits.
     void count_test() noexcept { has_tested_ = true; }
 
     /// @brief Whether `advance` has something to do.

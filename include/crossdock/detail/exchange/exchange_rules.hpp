@@ -18,8 +18,7 @@ void check_sized_message(rank_t source, rank_t destination, count_t bytes, rank_
 /// region; its ranks are their local ranks.
 std::unique_ptr<route> make_inside_route(rank_t num_members, const machine& m);
 
-/// @brief The bytes of a message between ranks of a routed exchange besides those of the messages that it brings.
-/// `forwarder.cpp` writes them.
+/// @brief The bytes of a bundle of a routed exchange besides its messages' own; `forwarder.cpp` writes them.
 count_t bundle_overhead_bytes(count_t num_envelopes) noexcept;
 
 /// @brief The ranks that carry what node `from` has for node `to`, which is another one.
